@@ -1,0 +1,161 @@
+"""Signed approvals: an Ed25519 signature over a statement about one version's digest. Verification fails closed.
+
+The statement is RFC 8785 JSON; what is signed is its DSSE pre-authentication encoding (secure-systems-lab/dsse, protocol.md):
+``"DSSEv1" SP len(type) SP type SP len(body) SP body``, lengths in bytes as decimal digits. So a signature for one kind of
+statement can never be read as one for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import rfc8785
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+STATEMENT_TYPE = "application/vnd.countersign.approval+json"
+STATEMENT_FORMAT = "countersign.approval/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What an approver says: this person approved exactly these bytes, as this version of this task, at this time (UTC)."""
+
+    task: str
+    version: int
+    digest: str
+    approver: str
+    approved_at: str
+    key_id: str
+
+    def canonical(self) -> bytes:
+        return rfc8785.dumps(
+            {
+                "format": STATEMENT_FORMAT,
+                "task": self.task,
+                "version": self.version,
+                "digest": self.digest,
+                "approver": self.approver,
+                "approved_at": self.approved_at,
+                "key_id": self.key_id,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """One stored approval: the statement's bytes as text, the signature in base64, and the key that made it."""
+
+    statement: str
+    signature: str
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invalid:
+    """Why a version may not run, in words for its operator."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PublicKey:
+    """A key that may have signed: revoked keys are kept, so that what they signed is refused by name."""
+
+    raw: bytes
+    revoked: bool = False
+
+
+def pre_authentication_encoding(body: bytes, payload_type: str = STATEMENT_TYPE) -> bytes:
+    """DSSE v1 PAE of a statement."""
+    kind = payload_type.encode("utf-8")
+    return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(body), body)
+
+
+def key_id_of(public: Ed25519PublicKey) -> str:
+    """The first 16 hex digits of the SHA-256 of the raw public key."""
+    return hashlib.sha256(public.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
+
+
+def sign(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Signed:
+    """A signed statement; ``at`` must be aware."""
+    if at.tzinfo is None:
+        raise ValueError("the time of an approval needs a time zone")
+    key_id = key_id_of(key.public_key())
+    statement = Statement(task, version, digest, approver, at.isoformat(timespec="seconds"), key_id)
+    body = statement.canonical()
+    signature = key.sign(pre_authentication_encoding(body))
+    return Signed(body.decode("utf-8"), base64.b64encode(signature).decode("ascii"), key_id)
+
+
+def verify(
+    canonical: bytes,
+    *,
+    task: str,
+    version: int,
+    digest: str,
+    author: str,
+    approvals: Iterable[Signed],
+    needed: int,
+    keys: Mapping[str, PublicKey],
+) -> Invalid | None:
+    """``None`` when ``needed`` different people other than the author validly signed exactly these bytes; else why not.
+
+    Every stored approval must verify, not just enough of them: an altered row is a reason to stop, whatever else there is.
+    """
+    if needed < 1:
+        return Invalid("no number of approvals is asked for")
+    if hashlib.sha256(canonical).hexdigest() != digest:
+        return Invalid("the stored content is not what its digest says")
+    approvers = set()
+    for approval in approvals:
+        statement = _verified(approval, keys)
+        if isinstance(statement, Invalid):
+            return statement
+        if (statement["task"], statement["version"], statement["digest"]) != (task, version, digest):
+            return Invalid("an approval is for another task, version or content")
+        if statement["approver"] == author:
+            return Invalid("an approval is the author's own")
+        approvers.add(statement["approver"])
+    if len(approvers) < needed:
+        return Invalid(f"{len(approvers)} of {needed} needed approvals are there")
+    return None
+
+
+_FIELDS = {"format": str, "task": str, "version": int, "digest": str, "approver": str, "approved_at": str, "key_id": str}
+
+
+def _verified(approval: Signed, keys: Mapping[str, PublicKey]) -> Invalid | dict[str, object]:
+    key = keys.get(approval.key_id)
+    if key is None:
+        return Invalid(f"an approval names the unknown key {approval.key_id[:16]}")
+    if key.revoked:
+        return Invalid(f"an approval was made with the revoked key {approval.key_id[:16]}")
+    body = approval.statement.encode("utf-8", "surrogatepass")
+    try:
+        signature = base64.b64decode(approval.signature, validate=True)
+        Ed25519PublicKey.from_public_bytes(key.raw).verify(signature, pre_authentication_encoding(body))
+    except (InvalidSignature, binascii.Error, ValueError):
+        return Invalid("an approval's signature does not match its statement")
+    return _read(body, approval.key_id)
+
+
+def _read(body: bytes, key_id: str) -> Invalid | dict[str, object]:
+    from controller import strict_json
+
+    try:
+        statement = strict_json.parse_bytes(body)
+    except strict_json.Malformed:
+        return Invalid("an approval's statement is not JSON")
+    well_formed = isinstance(statement, dict) and {k: type(v) for k, v in statement.items()} == _FIELDS
+    if not well_formed or not isinstance(statement, dict) or statement["format"] != STATEMENT_FORMAT:
+        return Invalid("an approval's statement has an unknown form")
+    if statement["key_id"] != key_id:
+        return Invalid("an approval's statement names another key")
+    return dict(statement)

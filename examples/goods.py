@@ -1,0 +1,173 @@
+"""Shops and goods of the generated receipts: kinds of shop, plainly made-up names, and what each kind sells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """A kind of shop. Prices go from ``cheapest`` to ``dearest``, in price steps of the convention."""
+
+    word: str
+    cheapest: int
+    dearest: int
+    goods: tuple[str, ...]
+
+
+SHOP_WORDS = ("Example", "Sample", "Specimen", "Demo", "Fixture", "Template")
+
+TRADES = (
+    Trade(
+        "Cafe",
+        40,
+        190,
+        (
+            "Flat white",
+            "Filter coffee",
+            "Green tea",
+            "Iced lemon tea",
+            "Hot chocolate",
+            "Cheese toast",
+            "Egg roll",
+            "Carrot cake",
+            "Oat cookie",
+            "Fruit bowl",
+            "Tomato soup",
+            "Side salad",
+            "Still water 500ml",
+            "Orange juice",
+            "Ginger ale",
+            "Plain scone",
+            "Butter croissant",
+            "Apple slice",
+            "Rice pudding",
+        ),
+    ),
+    Trade(
+        "Bakery",
+        16,
+        150,
+        (
+            "Rye loaf",
+            "Seed roll",
+            "Milk bun",
+            "Poppy plait",
+            "Plum tart",
+            "Nut corner",
+            "Sugar pretzel",
+            "White loaf 750g",
+            "Corn bread",
+            "Cinnamon whirl",
+            "Cheese stick",
+            "Almond ring",
+            "Custard slice",
+            "Garlic flatbread",
+            "Honey cake",
+            "Raisin bun",
+            "Spelt loaf",
+            "Jam doughnut",
+        ),
+    ),
+    Trade(
+        "Grocer",
+        12,
+        260,
+        (
+            "Bananas",
+            "Potatoes 2kg",
+            "Brown rice 1kg",
+            "Olive oil",
+            "Red lentils",
+            "Dish soap",
+            "Paper towels",
+            "Yoghurt plain",
+            "Eggs 10",
+            "Cherry tomatoes",
+            "Oat milk",
+            "Peanut butter",
+            "Black pepper",
+            "Spinach",
+            "Salted crackers",
+            "Frozen peas",
+            "Soy sauce",
+            "Matches",
+            "Lemons",
+        ),
+    ),
+    Trade(
+        "Noodle Bar",
+        60,
+        320,
+        (
+            "Beef noodles",
+            "Tofu noodles",
+            "Fried rice",
+            "Dumplings 6 pc",
+            "Spring rolls",
+            "Pickled radish",
+            "Seaweed salad",
+            "Steamed rice",
+            "Chili oil",
+            "Jasmine tea",
+            "Lime soda",
+            "Mango pudding",
+            "Egg topping",
+            "Corn topping",
+            "Wonton soup",
+            "Sesame balls",
+            "Cold noodles",
+            "Plum juice",
+        ),
+    ),
+    Trade(
+        "Hardware",
+        300,
+        9600,
+        (
+            "Claw hammer",
+            "Wood screws 200",
+            "Step ladder",
+            "Work bench",
+            "Wall paint 5l",
+            "Paint roller",
+            "Drill set",
+            "Garden hose 20m",
+            "Door handle",
+            "Tape measure",
+            "Spirit level",
+            "Hand saw",
+            "Tool box",
+            "Wood glue",
+            "Cable reel",
+            "Pipe wrench",
+            "Shelf board",
+            "Work gloves",
+        ),
+    ),
+    Trade(
+        "Stationery",
+        20,
+        1400,
+        (
+            "Ring binder",
+            "Copy paper A4",
+            "Gel pen blue",
+            "Stapler",
+            "Desk lamp",
+            "Envelopes 50",
+            "Index tabs",
+            "Ruler 30cm",
+            "Glue stick",
+            "Wall calendar",
+            "Sketch pad",
+            "Marker set",
+            "Paper clips",
+            "Hole punch",
+            "Notebook A5",
+            "Eraser",
+            "Desk tray",
+            "Label roll",
+        ),
+    ),
+)

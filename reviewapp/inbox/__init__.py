@@ -1,0 +1,1 @@
+"""What waits for the person who is signed in: no rows of its own, a view over the others."""

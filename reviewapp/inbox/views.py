@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from reviewapp.access import grants_of
+from reviewapp.inbox.waiting import waiting_for
+
+
+@require_safe
+def inbox(request: HttpRequest) -> HttpResponse:
+    """What waits for me, and since when."""
+    roles = sorted(role.label for role in grants_of(request.user).anywhere)
+    page = "inbox/inbox.html#waiting" if request.htmx else "inbox/inbox.html"
+    return render(request, page, {"waiting": waiting_for(request.user), "roles": roles})
