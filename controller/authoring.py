@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +19,7 @@ from controller.evaluate import compile_checks
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. ``line`` and ``column`` count from 1; ``where`` is the field's path such as ``plans[1].text``."""
+    """One thing that is wrong. ``line`` and ``column`` count from 1; ``where`` is the field's path (``plans[1].text``)."""
 
     line: int
     column: int
@@ -54,8 +56,30 @@ for _first in "yYnNoO":
 MAX_BYTES = 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the fields of a text stand."""
+
+    root: yaml.Node
+
+    def at(self, where: str) -> tuple[int, int]:
+        """Line and column, from 1, of a field's path such as ``plans[1].text``: the nearest place above it that is there."""
+        node = self.root
+        for part in where.replace("]", "").replace("[", ".").split("."):
+            found = _child(node, int(part) if part.isdecimal() else part)
+            if found is None:
+                break
+            node = found
+        return node.start_mark.line + 1, node.start_mark.column + 1
+
+
 def read(text: str) -> Envelope:
     """The envelope in a YAML text. Raises ``NotAnEnvelope`` with every problem found."""
+    return read_placed(text)[0]
+
+
+def read_placed(text: str) -> tuple[Envelope, Places]:
+    """The same, with the places of its fields in the text."""
     node, data = _parsed(text)
     try:
         envelope = Envelope.model_validate(data)
@@ -65,14 +89,42 @@ def read(text: str) -> Envelope:
         compile_checks(envelope.contract, envelope.checks, tolerant_fence=envelope.tolerant_fence)
     except SpecError as error:
         raise NotAnEnvelope(_spec_problems(node, error)) from error
-    return envelope
+    return envelope, Places(node)
+
+
+class _Dumper(yaml.CSafeDumper if hasattr(yaml, "CSafeDumper") else yaml.SafeDumper):  # type: ignore[misc]
+    """Text over several lines as it reads; everything else as short as YAML allows."""
+
+
+def _text(dumper: _Dumper, value: str) -> yaml.Node:
+    lines = value.split("\n")
+    is_block = len(lines) > 1 and all(line == line.rstrip() and line.isprintable() for line in lines)
+    node: yaml.Node = dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if is_block else None)
+    return node
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write(envelope: Envelope) -> str:
+    """The envelope as YAML that ``read`` reads back to the same digest. Defaults are left out, so that it stays readable."""
+    data = envelope.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    for name, parts in (("checks", envelope.checks), ("fallback", envelope.fallback)):
+        if parts:
+            named = ({key: getattr(part, key) for key in ("id", "kind")} for part in parts)
+            data[name] = [name_and_kind | dumped for name_and_kind, dumped in zip(named, data[name], strict=True)]
+    text: str = yaml.dump(
+        {"task": envelope.task, **data}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120, default_flow_style=None
+    )
+    return text
 
 
 def _parsed(text: str) -> tuple[yaml.Node, Any]:
     if len(text.encode("utf-8")) > MAX_BYTES:
         raise NotAnEnvelope([Problem(1, 1, "", f"the text is larger than {MAX_BYTES:,} bytes")])
-    loader = _Loader(text)
+    loader = None
     try:
+        loader = _Loader(_json_as_yaml(text) if is_json(text) else text)
         node = loader.get_single_node()
         if node is None:
             raise NotAnEnvelope([Problem(1, 1, "", "the text is empty; an envelope starts with task: …")])
@@ -87,8 +139,35 @@ def _parsed(text: str) -> tuple[yaml.Node, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise NotAnEnvelope([Problem(1, 1, "", f"this is not valid YAML: {str(error).splitlines()[0]}")]) from error
     finally:
-        loader.dispose()
+        if loader is not None:
+            loader.dispose()
     return node, data
+
+
+_ESCAPE = re.compile(r"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|(.))", re.DOTALL)
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a JSON object rather than YAML that happens to begin with a brace."""
+    if not text.lstrip().startswith("{"):
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _json_as_yaml(text: str) -> str:
+    """JSON without what YAML, although nearly its superset, reads otherwise: escaped pairs, ``\\/``, raw control characters."""
+
+    def unescaped(match: re.Match[str]) -> str:
+        if match[1]:
+            return (bytes.fromhex(match[1]) + bytes.fromhex(match[2])).decode("utf-16-be")
+        return "/" if match[3] == "/" else match[0]
+
+    return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", _ESCAPE.sub(unescaped, text))
 
 
 def _structural(node: yaml.Node, where: str, depth: int = 0) -> Any:

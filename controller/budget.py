@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.envelope import Envelope
-from controller.reply import Usage
+from controller.reply import Fault, Usage
 from controller.tokens import MESSAGE_OVERHEAD
 
 
@@ -55,6 +55,15 @@ def bound(envelope: Envelope) -> Bound:
         tokens=min(limits.total_tokens, worst),
         prompt_tokens=prompt,
     )
+
+
+_UNWORKED = frozenset({Fault.RATE_LIMIT, Fault.CONFIGURATION})
+"""Faults with which an endpoint says that it did not work on the call: nothing is charged. After any other it may have."""
+
+
+def kept_after(fault: Fault, reserved: int) -> int:
+    """What a call without a reply is charged: its whole reservation, unless the endpoint turned it away at the door."""
+    return 0 if fault in _UNWORKED else reserved
 
 
 @dataclass(frozen=True, slots=True)

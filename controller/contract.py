@@ -79,13 +79,11 @@ class Contract:
 
     def _declared_type(self, pointer: str) -> str:
         """The type that the contract declares at a place that it names; empty where it declares none."""
+        types: dict[str, None] = {}
         for schema in self.names.at(self.names.cut(pointer)):
-            declared = schema.get("type")
-            if isinstance(declared, str):
-                return declared
-            if isinstance(declared, list):
-                return " or ".join(str(item) for item in declared)
-        return ""
+            declared = schema.get("type", [])
+            types |= dict.fromkeys(declared if isinstance(declared, list) else [str(declared)])
+        return " or ".join(types)
 
 
 def _words(keyword: str, details: Mapping[str, Any]) -> tuple[str, str]:
@@ -144,7 +142,7 @@ def _plain(option: Any) -> str:
 
 
 def _require_local(schema: Mapping[str, Any]) -> None:
-    if schema.get("$schema", _DRAFT).rstrip("#") != _DRAFT:
+    if str(schema.get("$schema", _DRAFT)).rstrip("#") != _DRAFT:
         raise SpecError("contract", "the contract is JSON Schema 2020-12; leave $schema out or name that draft")
     for node in _subschemas(schema):
         for keyword in _UNSUPPORTED:

@@ -21,7 +21,7 @@ class Document:
         self._derived: dict[Hashable, Any] = {}
 
     def derived(self, key: Hashable, build: Callable[[str], Derived]) -> Derived:
-        """What ``build`` makes of the text, remembered under ``key``. Keys come from envelopes, so their number is bounded."""
+        """What ``build`` makes of the text, remembered under ``key`` as long as the document lives: for one run."""
         if key not in self._derived:
             self._derived[key] = build(self.text)
         made: Derived = self._derived[key]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import rfc8785
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, model_validator
@@ -21,7 +21,7 @@ from controller.fallbacks import spec_from as fallback_from
 from controller.fallbacks.base import FallbackSpec
 from controller.report import SYNTAX_FAMILY, FailureClass, SlotType
 
-FORMAT = "countersign.envelope/1"
+FORMAT: Final = "countersign.envelope/1"
 
 Slug = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Text = Annotated[str, Field(min_length=1, max_length=200_000)]
@@ -31,6 +31,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 IMPLICIT_CHECKS = {"finish": "finish", "json": "syntax", "schema": "schema"}
 """Checks that every envelope has without naming them: id → group."""
+
+
+JUDGEMENT_GROUP = "judgement"
+"""The group of a judge's criteria, for templates and edges."""
 
 
 class Part(BaseModel):
@@ -99,7 +103,7 @@ class Graph(Part):
 
 
 class Slot(Part):
-    """A typed hole in a directive. ``model_text`` is the one type that may hold the reply's own text: capped, marked as data."""
+    """A typed hole in a directive. ``model_text`` alone may hold the reply's own text: capped, marked as data."""
 
     type: SlotType
     max_chars: Annotated[int, Field(ge=1, le=500)] = 80
@@ -306,6 +310,9 @@ class Envelope(Part):
         _unique("fallback", [item.id for item in self.fallback])
         _unique("template for", [template.for_ for template in self.templates])
         groups = {check.group for check in self.checks} | set(IMPLICIT_CHECKS.values())
+        criteria = [criterion.id for criterion in self.judge.criteria] if self.judge is not None else []
+        _unique("check or criterion", [check.id for check in self.checks] + criteria)
+        groups |= {JUDGEMENT_GROUP} if criteria else set()
         triggers = groups | {c.value for c in FailureClass} | {"*"}
         if self.graph.start not in plans:
             raise ValueError(
@@ -318,7 +325,7 @@ class Envelope(Part):
             for name in edge.on:
                 if name not in triggers:
                     raise ValueError(f"graph.edges[{number}].on names {name!r}, which is no check group and no failure class")
-        ids = {check.id for check in self.checks} | set(IMPLICIT_CHECKS)
+        ids = {check.id for check in self.checks} | set(IMPLICIT_CHECKS) | set(criteria)
         for number, template in enumerate(self.templates):
             if template.for_ not in ids | groups:
                 raise ValueError(f"templates[{number}].for names {template.for_!r}, which is no check and no check group")

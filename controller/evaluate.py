@@ -22,6 +22,9 @@ SYNTAX_GROUP = "syntax"
 IMPLICIT_CHECKS = {FINISH: FINISH, PARSE: SYNTAX_GROUP, SCHEMA: SCHEMA}
 """The checks that every envelope has, and their groups. No spec may take their ids."""
 
+MAX_PLACES = 1_000
+"""Places of a reply that one check looks at."""
+
 _FINISH: Mapping[Finish, tuple[FailureClass, str]] = {
     Finish.REFUSAL: (FailureClass.POLICY_REJECTION, "a reply that is not refused"),
     Finish.CONTENT_FILTER: (FailureClass.POLICY_REJECTION, "a reply that no filter stops"),
@@ -48,16 +51,24 @@ class Rule:
     check: Check
 
     def findings(self, subject: Subject) -> list[Finding]:
-        """At most ``MAX_FINDINGS`` failures and as many passes: a reply with a million items makes no million findings."""
+        """At most ``MAX_FINDINGS`` failures and as many passes. More than ``MAX_PLACES`` places are a failure themselves:
+        a reply must not decide how long it is judged.
+        """
         kept: list[Finding] = []
         left = {True: MAX_FINDINGS, False: MAX_FINDINGS}
-        for finding in self.check(subject):
+        for count, finding in enumerate(self.check(subject)):
+            if count >= MAX_PLACES:
+                kept.append(self._too_many())
+                break
             if left[finding.passed] > 0:
                 left[finding.passed] -= 1
                 kept.append(finding)
-            elif not any(left.values()):
-                break
         return kept
+
+    def _too_many(self) -> Finding:
+        spec = self.spec
+        expected = f"no more than {MAX_PLACES} places for this check"
+        return Finding(spec.id, spec.group, spec.failure_class, "", False, expected, {"path": ""})
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +84,14 @@ class Judge:
         """The judgement over a reply. Never raises for anything that a model or an endpoint can send."""
         if (ended := _finish_failure(reply)) is not None:
             return CheckReport((ended,))
-        text = strip_think(reply.text or "")
         try:
-            value, extracted = self._parse(text)
+            value, extracted = self._parse(reply.text or "")
         except Malformed as error:
             return CheckReport((self._syntax_failure(error),))
         return self._judged(document, value, extracted)
 
     def evaluate_value(self, document: Document, value: JSON) -> CheckReport:
-        """The judgement over a value that is parsed already: a person's correction, a fallback's result."""
+        """The judgement over a value that ``strict_json`` parsed already: a person's correction, a fallback's result."""
         return self._judged(document, value, extracted=False)
 
     def precheck(self, document: Document) -> tuple[Finding, ...]:
@@ -92,6 +102,7 @@ class Judge:
     def _parse(self, text: str) -> tuple[JSON, bool]:
         if len(text) > self.max_reply_bytes or len(text.encode("utf-8", "surrogatepass")) > self.max_reply_bytes:
             raise Malformed(FailureClass.SYNTAX, "", "longer than a reply may be", 0)
+        text = strip_think(text)
         inside = unfence(text) if self.tolerant_fence else None
         return (parse(text), False) if inside is None else (parse(inside), True)
 

@@ -57,8 +57,8 @@ WORDS = {
 class Seen:
     """What earlier attempts failed with, as much as the fuses need. All values are hashes, counts and names from the contract.
 
-    ``signatures``/``shapes``: (hash, times seen). ``present``: the required places that had a value in the last attempt, ``None``
-    where it gave no value at all. ``stalled``: retries in a row without progress.
+    ``signatures``/``shapes``: (hash, times seen). ``severity``: see ``rank``. ``present``: the required places that had a value
+    in the last attempt, ``None`` where it gave no value at all. ``stalled``: retries in a row without progress.
     """
 
     signatures: tuple[tuple[str, int], ...] = ()
@@ -72,18 +72,25 @@ class Seen:
 def observe(seen: Seen, report: CheckReport, contract: Mapping[str, Any]) -> Seen:
     """``seen`` with one more failed attempt in it."""
     failure_class = report.final_class
-    severity = failure_class.severity if failure_class is not None else 0
+    severity = rank(failure_class)
     violations = len(report.failures)
     improved = seen.severity is None or (severity, violations) < (seen.severity, seen.violations)
     name = failure_class.value if failure_class is not None else ""
+    # A verdict whose judged value is not at hand says nothing about which places have one.
+    known = report.parsed and not (failure_class is FailureClass.JUDGEMENT and report.value is None)
     return Seen(
         signatures=_counted(seen.signatures, signature_hash(report.signature(), name)),
         shapes=_counted(seen.shapes, signature_hash(report.shape(), name)),
         severity=severity,
         violations=violations,
-        present=tuple(sorted(present(contract, report.value))) if report.parsed else None,
+        present=tuple(sorted(present(contract, report.value))) if known else None,
         stalled=0 if improved else seen.stalled + 1,
     )
+
+
+def rank(failure_class: FailureClass | None) -> int:
+    """How far a failed output is from acceptance: its class's severity, 0 where only the judge said no."""
+    return 0 if failure_class is None or failure_class is FailureClass.JUDGEMENT else failure_class.severity
 
 
 def _counted(counts: tuple[tuple[str, int], ...], key: str) -> tuple[tuple[str, int], ...]:
@@ -118,7 +125,8 @@ def regressed(before: Seen, after: Seen) -> bool:
     """Whether a retry moved to a worse class or lost the value at a required place that the attempt before it had."""
     if before.severity is None or after.severity is None:
         return False
-    if after.severity > before.severity:
+    # Rules and judgement are one layer of severity here: what the judge asked for may cost a rule without being a step back.
+    if after.severity > max(before.severity, 1):
         return True
     if before.present is None or after.present is None:
         return False

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 
 from controller import strict_json
-from controller.envelope import Envelope, Judge
+from controller.envelope import JUDGEMENT_GROUP, Envelope, Judge
 from controller.prompt import marked
 from controller.reply import Finish, Message, Reply, Request
 from controller.report import CheckReport, FailureClass, Finding
@@ -92,11 +92,9 @@ def verdict(judge: Judge, votes: tuple[str, ...]) -> tuple[str | None, CheckRepo
     if 2 * len(usable) <= judge.votes:
         return EVAL_ERROR, None
     results = {c.id: 2 * sum(f"+{c.id}" in v for v in usable) > len(usable) for c in judge.criteria}
-    report = CheckReport(
-        tuple(Finding(c.id, "judgement", FailureClass.JUDGEMENT, "", results[c.id], expected=c.text) for c in judge.criteria),
-        parsed=True,
+    findings = tuple(
+        Finding(c.id, JUDGEMENT_GROUP, FailureClass.JUDGEMENT, "", results[c.id], expected=c.text) for c in judge.criteria
     )
     if _passes(judge, results):
-        return "pass", report
-    failing = tuple(f for f in report.findings if not f.passed)
-    return "fail", CheckReport(failing, parsed=True)
+        return "pass", CheckReport(findings, parsed=True)
+    return "fail", CheckReport(tuple(f for f in findings if not f.passed), parsed=True)

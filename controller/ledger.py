@@ -26,7 +26,7 @@ class Directive:
 Ledger = tuple[Directive, ...]
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
-_POINTER = re.compile(r"(?:/[^\x00-\x1f\x7f]{0,200}){0,32}\Z")
+_POINTER = re.compile(r"(?:/[^/\x00-\x1f\x7f]{0,200}){0,32}\Z")
 _TOKEN = re.compile(r"[^\x00-\x1f\x7f]{1,500}\Z")
 
 
@@ -85,7 +85,7 @@ def render(fact: Fact | None, slot: Slot) -> str | None:
     if slot.type is SlotType.INTEGER:
         return str(fact) if isinstance(fact, int) else None
     if slot.type is SlotType.NUMBER:
-        return format(fact, "f") if isinstance(fact, int | Decimal) else None
+        return format(Decimal(fact), "f") if isinstance(fact, int | Decimal) else None
     if slot.type is SlotType.ENUM:
         words = fact if isinstance(fact, tuple) else (fact,)
         text = ", ".join(str(word) for word in words)

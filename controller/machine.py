@@ -12,13 +12,15 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from controller import budget, fuse, ledger, prompt
+from controller import judge as judging
 from controller.envelope import Edge, Envelope, Plan
+from controller.fallbacks.alternate_model import Spec as Alternate
 from controller.fallbacks.base import Answer, FallbackSpec, Fallen
 from controller.fuse import Fuse, Seen
 from controller.ledger import Directive
 from controller.prompt import Carried, OverCap, Prompt
 from controller.reply import Fault, Reply, Request
-from controller.report import SYNTAX_FAMILY, CheckReport, FailureClass, Finding
+from controller.report import JSON, SYNTAX_FAMILY, CheckReport, FailureClass, Finding
 from controller.tokens import Counter
 
 
@@ -51,16 +53,19 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Best:
-    """The best failed attempt so far: the call's number and how bad it was (severity, violations)."""
+    """The best failed attempt so far: the call's number and how bad it was (severity, violations). ``judged``: it passed every
+    check and only its judge said no."""
 
     number: int
     severity: int
     violations: int
+    judged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The stable result object of a run. ``reason`` is ``""`` or a fuse or fallback word; times in ms, tokens nullable."""
+    """The stable result object of a run. ``reason`` is ``""`` or a fuse or fallback word, ``fault`` the infrastructure fault
+    that ended the main loop; times in ms, tokens nullable."""
 
     status: str
     reason: str
@@ -77,6 +82,7 @@ class Result:
     judge: str = ""
     missing: tuple[str, ...] = ()
     request: dict[str, object] | None = None
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,7 @@ class Run:
     retryable: bool = False
     fallbacks: tuple[str, ...] = ()
     result: Result | None = None
+    fault: Fault | None = None
 
 
 # Events
@@ -143,12 +150,11 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class Voted:
-    """One judge call's answer: ``pass``, ``fail`` or ``eval_error``, and, on the last vote, the verdict over all of them."""
+    """One judge call's answer as ``judge.vote`` words it. ``value`` is the value that was judged."""
 
-    reply: Reply | None
+    reply: Reply
     vote: str
-    verdict: str | None
-    report: CheckReport | None = None
+    value: JSON = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +179,8 @@ class FellBack:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The version may not run: its signature does not verify, or it was retired."""
+    """The run may not go on: its version's signature does not verify, it was retired, or the document is not the one submitted.
+    A run that lost its worker in the middle of a call or a fallback is refused where it is."""
 
     fuse: Fuse
 
@@ -212,7 +219,7 @@ class RunFallback:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """The outcome. ``value_text`` is the exact JSON accepted, or ``None``: take it from call ``value_of`` (0: there is none)."""
+    """The outcome. ``value_text`` is the exact JSON accepted, or ``None``: take it from call ``value_of`` (0: none)."""
 
     result: Result
     value_text: str | None
@@ -233,13 +240,11 @@ def start(envelope: Envelope) -> Run:
 
 
 def step(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
-    """The run after ``event`` at ``now`` (ms on any clock), and what to do next. ``IllegalEvent`` where the table has no arrow."""
+    """The run after ``event`` at ``now`` (ms on any clock), and what to do next. ``IllegalEvent`` where no arrow says so."""
     arrow = TABLE[run.status].get(type(event))
     if arrow is None:
         raise IllegalEvent(f"{type(event).__name__} cannot happen to a run that is {run.status.value}")
-    # Between being put aside and Woke no time counts; otherwise every event adds what passed since the last.
-    run_now = replace(run, seen_at_ms=now) if isinstance(event, Woke) else _tick(run, now)
-    after, command = arrow.act(envelope, run_now, event, now)
+    after, command = arrow.act(envelope, _tick(envelope, run, event, now), event, now)
     if after.status not in arrow.to:
         raise IllegalEvent(
             f"{type(event).__name__} led from {run.status.value} to {after.status.value}, which the table forbids"
@@ -247,10 +252,28 @@ def step(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     return after, command
 
 
-def _tick(run: Run, now: int) -> Run:
-    """Adds the time since the run was last seen. A clock that went back adds nothing; it never takes time away."""
-    elapsed = 0 if run.seen_at_ms is None else max(0, now - run.seen_at_ms)
-    return replace(run, elapsed_ms=run.elapsed_ms + elapsed, seen_at_ms=now)
+def _tick(envelope: Envelope, run: Run, event: Event, now: int) -> Run:
+    """Adds the time since the run was last seen.
+
+    Where the run was put aside or its worker died, only what it was itself busy with counts: the backoff it was told to wait,
+    the longest that its call may have taken; not the queue, a pause, or the time until somebody noticed. A clock that went back
+    adds nothing, and what is still to be waited moves with it.
+    """
+    if run.seen_at_ms is None:
+        return replace(run, seen_at_ms=now)
+    passed = now - run.seen_at_ms
+    if passed < 0:
+        still = run.not_before_ms + passed if run.status is RunStatus.WAITING else run.not_before_ms
+        return replace(run, seen_at_ms=now, not_before_ms=still)
+    if isinstance(event, Woke | Lost | Refused):
+        passed = min(passed, _busy(envelope, run))
+    return replace(run, elapsed_ms=run.elapsed_ms + passed, seen_at_ms=now)
+
+
+def _busy(envelope: Envelope, run: Run) -> int:
+    if run.status is RunStatus.WAITING and run.seen_at_ms is not None:
+        return max(0, run.not_before_ms - run.seen_at_ms)
+    return max(0, _timeout(envelope, run)) if run.status is RunStatus.CALLING else 0
 
 
 # READY, WAITING
@@ -279,9 +302,11 @@ def _begin(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
         over = FailureClass.CONTEXT_OVERFLOW if built.block == "document" else run.final_class
         return _no_call(envelope, replace(run, final_class=over), Fuse.PROMPT_OVER_CAP)
     output = envelope.output_tokens(plan)
+    if built.tokens + output > envelope.model.context_window:
+        return _no_call(envelope, replace(run, final_class=FailureClass.CONTEXT_OVERFLOW), Fuse.PROMPT_OVER_CAP)
     if run.tokens + built.tokens + output > envelope.limits.total_tokens:
         return _no_call(envelope, run, Fuse.TOTAL_TOKENS)
-    alias = _alternate(envelope, run).alias if run.next_kind is CallKind.ALTERNATE else envelope.model.alias
+    alias = _alias(envelope, run)
     request = prompt.request(envelope, plan, built, alias=alias, attempt=run.attempts + 1, record=event.record)
     call = Call(run.calls + 1, run.next_kind, plan.id, alias, built.tokens, output)
     begun = replace(
@@ -328,7 +353,9 @@ def _begin_judging(envelope: Envelope, run: Run, event: Begin) -> Step:
     size = event.judge_tokens
     over_budget = run.tokens + size + judge.max_output_tokens > envelope.limits.total_tokens
     if event.judge_request is None or run.elapsed_ms >= envelope.limits.elapsed_ms or over_budget:
-        return _judged(envelope, run, "eval_error", None)
+        # A vote that cannot be asked for is an eval_error like any other: the votes that are in may still be a majority.
+        votes = (*run.votes, *(judging.EVAL_ERROR for _ in range(judge.votes - len(run.votes))))
+        return _judged(envelope, replace(run, votes=votes), None)
     call = Call(run.calls + 1, CallKind.JUDGE, "", judge.alias, size, judge.max_output_tokens)
     begun = replace(
         run, status=RunStatus.CALLING, call=call, calls=run.calls + 1, tokens=run.tokens + size + judge.max_output_tokens
@@ -343,26 +370,44 @@ def _replied(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     assert isinstance(event, Replied)
     call, report = run.call, event.report
     assert call is not None
+    if call.kind is CallKind.JUDGE:
+        raise IllegalEvent("Replied cannot happen to a judge's call: its reply is a vote")
     run = _settled(run, call, event.reply)
-    run = replace(run, attempts=run.attempts + (call.kind is CallKind.GENERATION), last_number=call.number)
+    carry_tokens = _carry_tokens(event)
+    run = replace(
+        run,
+        attempts=run.attempts + (call.kind is CallKind.GENERATION),
+        last_number=0 if carry_tokens is None else call.number,
+    )
     if call.kind is CallKind.GENERATION:
         run = replace(run, plans_used=_counted(run.plans_used, call.plan))
     if report.passed:
         run = replace(run, candidate=call.number, final_class=None)
         return _to_judge(run) if envelope.judge is not None else _accept(envelope, run, "")
-    return _rejected(
-        envelope, run, call, report, carry_tokens=event.count(prompt.marked("previous output", event.reply.text or ""))
-    )
+    return _rejected(envelope, run, call, report, carry_tokens=carry_tokens)
 
 
-def _rejected(envelope: Envelope, run: Run, call: Call, report: CheckReport, *, carry_tokens: int) -> Step:
+_NEVER_CARRIED = frozenset(
+    {FailureClass.TRUNCATED, FailureClass.EMPTY_OUTPUT, FailureClass.POLICY_REJECTION, FailureClass.CONTEXT_OVERFLOW}
+)
+
+
+def _carry_tokens(event: Replied) -> int | None:
+    """What carrying the reply would take; ``None`` where no plan may carry it: it was cut off, refused or empty, or UTF-8
+    cannot say it (half a surrogate pair)."""
+    text = event.reply.text
+    if not text or event.report.final_class in _NEVER_CARRIED or not prompt.is_sendable(text):
+        return None
+    return event.count(prompt.carried_block(text))
+
+
+def _rejected(envelope: Envelope, run: Run, call: Call, report: CheckReport, *, carry_tokens: int | None) -> Step:
     """A reply that may not be accepted: remember what is needed, ask the fuses, choose what follows."""
     failure_class = report.final_class or FailureClass.JUDGEMENT
     run = _classed(run, failure_class)
-    if report.parsed and (
-        run.best is None or (failure_class.severity, len(report.failures)) < (run.best.severity, run.best.violations)
-    ):
-        run = replace(run, best=Best(call.number, failure_class.severity, len(report.failures)))
+    found = Best(call.number, fuse.rank(failure_class), len(report.failures), failure_class is FailureClass.JUDGEMENT)
+    if report.parsed and (run.best is None or (found.severity, found.violations) < (run.best.severity, run.best.violations)):
+        run = replace(run, best=found)
     if call.kind is CallKind.ALTERNATE:
         return _next_fallback(envelope, run)
     before, after = run.seen, fuse.observe(run.seen, report, envelope.contract)
@@ -378,8 +423,10 @@ def _rejected(envelope: Envelope, run: Run, call: Call, report: CheckReport, *, 
     return replace(run, status=RunStatus.READY, call=None, next_kind=CallKind.GENERATION, plan=following), Continue()
 
 
-def _following(envelope: Envelope, run: Run, report: CheckReport, failure_class: FailureClass, carry_tokens: int) -> str | None:
-    """The plan that the step graph names: the first edge from the current plan whose ``on`` failed and whose plan can be used."""
+def _following(
+    envelope: Envelope, run: Run, report: CheckReport, failure_class: FailureClass, carry_tokens: int | None
+) -> str | None:
+    """The plan that the step graph names: the first edge from this plan whose ``on`` failed and whose plan can be used."""
     failed = {finding.group for finding in report.failures} | {failure_class.value, "*"}
     if failure_class in SYNTAX_FAMILY and failure_class is not FailureClass.TRUNCATED:
         failed.add(FailureClass.SYNTAX.value)
@@ -391,16 +438,16 @@ def _following(envelope: Envelope, run: Run, report: CheckReport, failure_class:
     return None
 
 
-def _usable(envelope: Envelope, current: Plan, edge: Edge, failure_class: FailureClass, carry_tokens: int) -> bool:
-    """A truncated reply is never carried, and only a plan with a larger output cap may follow it. A previous output that is
-    empty or over its cap makes a repair plan unavailable: it is never cut."""
+def _usable(envelope: Envelope, current: Plan, edge: Edge, failure_class: FailureClass, carry_tokens: int | None) -> bool:
+    """A truncated reply is never carried, and only a plan with a larger output cap may follow it. A previous output that may
+    not be carried or is over its cap makes a repair plan unavailable: it is never cut."""
     target = envelope.plan(edge.to)
     if target is None:
         return False
     if failure_class is FailureClass.TRUNCATED:
         return not target.is_repair and envelope.output_tokens(target) > envelope.output_tokens(current)
     if target.is_repair:
-        return failure_class is not FailureClass.EMPTY_OUTPUT and carry_tokens < envelope.limits.caps.previous_output
+        return carry_tokens is not None and carry_tokens <= envelope.limits.caps.previous_output
     return True
 
 
@@ -408,8 +455,10 @@ def _failed(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     assert isinstance(event, Failed)
     call = run.call
     assert call is not None
+    reserved = call.prompt_tokens + call.output_tokens
+    run = replace(run, tokens=run.tokens - reserved + budget.kept_after(event.fault, reserved))
     if call.kind is CallKind.JUDGE:
-        return _after_vote(envelope, run, "eval_error", None, None)
+        return _after_vote(envelope, run, judging.EVAL_ERROR, None)
     if call.kind is CallKind.ALTERNATE:
         return _next_fallback(envelope, replace(run, call=None))
     run = replace(run, call=None, infrastructure=run.infrastructure + 1)
@@ -419,7 +468,7 @@ def _failed(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     exhausted = run.infrastructure > envelope.infrastructure.retries
     too_late = run.elapsed_ms + delay >= envelope.limits.elapsed_ms
     if exhausted or too_late or not event.retryable:
-        run = replace(_classed(run, FailureClass.INFRASTRUCTURE), retryable=event.retryable)
+        run = replace(_classed(run, FailureClass.INFRASTRUCTURE), retryable=event.retryable, fault=event.fault)
         return _stop(envelope, run, Fuse.INFRASTRUCTURE)
     return replace(run, status=RunStatus.WAITING, not_before_ms=now + delay), Wait(delay)
 
@@ -427,7 +476,7 @@ def _failed(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
 def _backoff(envelope: Envelope, failures: int, event: Failed) -> int:
     """Exponential, half fixed and half jitter, never before the endpoint's own Retry-After."""
     first, longest = envelope.infrastructure.backoff_ms
-    full = min(longest, first * 2 ** (failures - 1))
+    full: int = min(longest, first * 2 ** (failures - 1))
     return max(full // 2 + int(full / 2 * event.jitter), event.retry_after_ms or 0)
 
 
@@ -457,36 +506,35 @@ def _voted(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     assert isinstance(event, Voted)
     call = run.call
     assert call is not None
-    if event.reply is not None:
-        run = _settled(run, call, event.reply)
-    return _after_vote(envelope, run, event.vote, event.verdict, event.report)
+    if call.kind is not CallKind.JUDGE:
+        raise IllegalEvent("Voted can only happen to a judge's call")
+    return _after_vote(envelope, _settled(run, call, event.reply), event.vote, event.value)
 
 
-def _after_vote(envelope: Envelope, run: Run, vote: str, verdict: str | None, report: CheckReport | None) -> Step:
+def _after_vote(envelope: Envelope, run: Run, vote: str, value: JSON) -> Step:
     judge = envelope.judge
     assert judge is not None
     run = replace(run, call=None, votes=(*run.votes, vote))
-    if verdict is None and len(run.votes) < judge.votes:
+    if len(run.votes) < judge.votes:
         return replace(run, status=RunStatus.READY), Continue()
-    return _judged(envelope, run, verdict or "eval_error", report)
+    return _judged(envelope, run, value)
 
 
-def _judged(envelope: Envelope, run: Run, verdict: str, report: CheckReport | None) -> Step:
+def _judged(envelope: Envelope, run: Run, value: JSON) -> Step:
     judge = envelope.judge
     assert judge is not None
+    verdict, report = judging.verdict(judge, run.votes)
     if verdict == "pass":
         return _accept(envelope, run, "pass")
-    if verdict == "eval_error":
+    if verdict == judging.EVAL_ERROR or report is None:
         if judge.on_eval_error == "accept":
-            return _accept(envelope, run, "eval_error")
-        return _end(
-            envelope, _classed(run, FailureClass.JUDGEMENT), Answer.DEAD_LETTER, "judge_eval_error", judged="eval_error"
-        )
-    failed = report or CheckReport(parsed=True)
+            return _accept(envelope, run, judging.EVAL_ERROR)
+        run = _classed(run, FailureClass.JUDGEMENT)
+        return _end(envelope, run, Answer.DEAD_LETTER, "", judged=judging.EVAL_ERROR, reason="judge_eval_error")
     kind = CallKind.ALTERNATE if run.fallbacks else CallKind.GENERATION
-    # The judged output itself is not at hand here: a repair plan after a verdict is chosen as if it were over its cap.
-    nothing_to_carry = envelope.limits.caps.previous_output
-    return _rejected(envelope, run, Call(run.candidate, kind, run.plan, "", 0, 0), failed, carry_tokens=nothing_to_carry)
+    # The judged text itself is not at hand here: no repair plan can follow a verdict.
+    judged = replace(report, value=value)
+    return _rejected(envelope, run, Call(run.candidate, kind, run.plan, "", 0, 0), judged, carry_tokens=None)
 
 
 # The menu
@@ -503,15 +551,16 @@ def _next_fallback(envelope: Envelope, run: Run) -> Step:
         if item.id in run.fallbacks:
             continue
         used = replace(run, fallbacks=(*run.fallbacks, item.id), call=None, not_before_ms=0)
-        if item.kind == "alternate_model":
-            plan = item.plan  # type: ignore[attr-defined]
-            return replace(used, status=RunStatus.READY, next_kind=CallKind.ALTERNATE, plan=plan), Continue()
+        if isinstance(item, Alternate):
+            return replace(used, status=RunStatus.READY, next_kind=CallKind.ALTERNATE, plan=item.plan), Continue()
         return replace(used, status=RunStatus.FALLING_BACK), RunFallback(item)
     return _end(envelope, run, Answer.DEAD_LETTER, "")
 
 
-def _alternate(envelope: Envelope, run: Run) -> FallbackSpec:
-    return next(item for item in envelope.fallback if item.id == run.fallbacks[-1])
+def _alias(envelope: Envelope, run: Run) -> str:
+    if run.next_kind is CallKind.ALTERNATE:
+        return next(i.alias for i in envelope.fallback if isinstance(i, Alternate) and i.id == run.fallbacks[-1])
+    return envelope.model.alias
 
 
 def _fell_back(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
@@ -537,18 +586,25 @@ def _accept(envelope: Envelope, run: Run, judged: str) -> Step:
 
 def _refused(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     assert isinstance(event, Refused)
-    return _end(envelope, replace(run, fuse=event.fuse), Answer.DEAD_LETTER, "")
+    return _end(envelope, replace(run, fuse=event.fuse, retryable=False, fault=None), Answer.DEAD_LETTER, "")
 
 
 def _end(
-    envelope: Envelope, run: Run, answer: Answer, fallback: str, *, fallen: Fallen | None = None, judged: str = ""
+    envelope: Envelope,
+    run: Run,
+    answer: Answer,
+    fallback: str,
+    *,
+    fallen: Fallen | None = None,
+    judged: str = "",
+    reason: str = "",
 ) -> Step:
     accepted = answer is Answer.ACCEPTED
     status = RunStatus.ACCEPTED if accepted else RunStatus.DEAD_LETTERED
     by_model = accepted and fallen is None
     result = Result(
         status=status.value,
-        reason="" if accepted and not fallback else (run.fuse.value if run.fuse else fallback),
+        reason="" if accepted and not fallback else (run.fuse.value if run.fuse else reason or fallback),
         attempts=run.attempts,
         retryable=run.retryable and not accepted,
         fallback=fallback,
@@ -562,10 +618,19 @@ def _end(
         judge=judged,
         missing=fallen.missing if fallen else (),
         request=fallen.request if fallen else None,
+        fault="" if accepted or run.fault is None else run.fault.value,
     )
     ended = replace(run, status=status, call=None, result=result, not_before_ms=0)
-    value_of = run.candidate if by_model else (run.best.number if run.best else 0)
+    value_of = run.candidate if by_model else _best_number(run, judged)
     return ended, Finish(result, fallen.value_text if fallen and accepted else None, value_of)
+
+
+def _best_number(run: Run, judged: str) -> int:
+    """The attempt whose own text a person gets. An output that no judge could score passed every check, so it stands before any
+    that failed one, but never before one that a judge scored."""
+    if judged == judging.EVAL_ERROR and not (run.best is not None and run.best.judged):
+        return run.candidate
+    return run.best.number if run.best is not None else 0
 
 
 _NOT_EARLY = frozenset({Fuse.ATTEMPTS, Fuse.REPAIRS, Fuse.ELAPSED, Fuse.TOTAL_TOKENS, Fuse.INFRASTRUCTURE})
@@ -607,10 +672,12 @@ TABLE: Mapping[RunStatus, Mapping[type, Arrow]] = {
         Voted: Arrow(_voted, (RunStatus.ACCEPTED, *_AFTER_STOP)),
         Failed: Arrow(_failed, (RunStatus.WAITING, RunStatus.ACCEPTED, *_AFTER_STOP)),
         Lost: Arrow(_lost, (RunStatus.WAITING, RunStatus.ACCEPTED, *_AFTER_STOP)),
+        Refused: Arrow(_refused, (RunStatus.DEAD_LETTERED,)),
     },
     RunStatus.FALLING_BACK: {
         FellBack: Arrow(_fell_back, (RunStatus.ACCEPTED, *_AFTER_STOP)),
         Lost: Arrow(_lost_in_menu, _AFTER_STOP),
+        Refused: Arrow(_refused, (RunStatus.DEAD_LETTERED,)),
     },
     RunStatus.ACCEPTED: {},
     RunStatus.DEAD_LETTERED: {},

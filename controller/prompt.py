@@ -60,6 +60,15 @@ class Carried:
     keep: tuple[str, ...] = ()
 
 
+def is_sendable(text: str) -> bool:
+    """Whether UTF-8 can say it: a reply may hold half a surrogate pair, which no request can carry."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def marked(name: str, content: str) -> str:
     """The content, byte for byte, between marks derived from its own hash.
 
@@ -71,6 +80,11 @@ def marked(name: str, content: str) -> str:
         length += 4
     mark = digest[:length]
     return f"[{name} {mark}]\n{content}\n[end of {name} {mark}]\n"
+
+
+def carried_block(output: str) -> str:
+    """The previous output as a repair plan sends it: what its cap is measured on before the plan is chosen."""
+    return "\n" + marked("previous output", output)
 
 
 def contract_block(envelope: Envelope) -> str:
@@ -95,8 +109,8 @@ def build(
         lines = "\n".join(f"- {directive.text}" for directive in ledger)
         parts.append(("ledger", "user", f"\nTake care this time:\n{lines}\n", caps.ledger))
     if carried is not None and "previous_output" in plan.carries:
-        parts.append(("previous_output", "user", "\n" + marked("previous output", carried.output), caps.previous_output))
-    if carried is not None and "errors" in plan.carries:
+        parts.append(("previous_output", "user", carried_block(carried.output), caps.previous_output))
+    if carried is not None and "errors" in plan.carries and carried.errors:
         parts.append(("errors", "user", _errors(carried), caps.errors))
     parts.append(("task", "user", "\n" + envelope.task_text, caps.task))
     if envelope.reminder:

@@ -7,6 +7,7 @@ the store before it acts on it. It may be killed between any two lines: what the
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -14,6 +15,7 @@ from typing import Protocol
 
 from controller import judge as judging
 from controller import machine, prompt
+from controller.budget import settle
 from controller.document import Document
 from controller.envelope import Envelope
 from controller.evaluate import Judge, compile_checks
@@ -26,6 +28,8 @@ from controller.reply import Backend, Fault, InfrastructureError, Reply
 from controller.report import CheckReport, FailureClass
 from controller.tokens import Counter, counter_for
 
+log = logging.getLogger(__name__)
+
 
 class LeaseLost(Exception):
     """Another worker holds the run now: nothing was written, and this one must stop."""
@@ -35,10 +39,6 @@ class Hold(Enum):
     """The batch is paused: no further attempt may start."""
 
     HOLD = "hold"
-
-
-class AlteredDocument(Exception):
-    """The document would not be sent byte for byte: a mistake in this package. Nothing was sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +134,10 @@ class Subject:
 def drive(prepared: Prepared, subject: Subject, run: Run, store: Store, around: Surroundings) -> Run:
     """Takes the run as far as it goes now: to its end, to a wait that is too long to hold a thread, or to a pause.
 
-    Returns the run as it was last stored.
+    Returns the run as it was last stored. A run that has ended is left as it is: a job that is delivered twice does nothing.
     """
+    if run.result is not None:
+        return run
     return _Drive(prepared, subject, store, around).to_the_end(run)
 
 
@@ -175,14 +177,25 @@ class _Drive:
 
     def _resume(self, run: Run) -> tuple[Run, machine.Command]:
         """A run found in the middle of a call or a fallback lost its worker there."""
-        if run.status in (RunStatus.CALLING, RunStatus.FALLING_BACK):
-            number = run.call.number if run.call else 0
-            ended = Ended(number, None, None, Fault.LOST, "its worker stopped in the middle") if number else None
-            return self._step(run, machine.Lost(), why="its worker stopped in the middle", ended=ended)
-        return machine.step(self.envelope, run, machine.Woke(), self.around.now())
+        if run.status not in (RunStatus.CALLING, RunStatus.FALLING_BACK):
+            after, command = machine.step(self.envelope, run, machine.Woke(), self.around.now())
+            if after.not_before_ms != run.not_before_ms:
+                # Stored, or a worker that puts the run aside again would count the same wait from its start each time.
+                self._note(run, after, "Woke", command, why="the clock had gone back")
+            return after, command
+        number = run.call.number if run.call else 0
+        ended = Ended(number, None, None, Fault.LOST, "its worker stopped in the middle") if number else None
+        # Asked here too: what is left of the menu needs no call, and may not read an altered document or version either.
+        refusal = self._permission()
+        if isinstance(refusal, Fuse):
+            return self._step(run, machine.Refused(refusal), why=refusal.value, ended=ended)
+        return self._step(run, machine.Lost(), why="its worker stopped in the middle", ended=ended)
+
+    def _permission(self) -> Hold | Fuse | None:
+        return Fuse.DOCUMENT_ALTERED if self.altered else self.store.permission()
 
     def _next_call(self, run: Run) -> tuple[bool, Run, machine.Command]:
-        allowed = Fuse.DOCUMENT_ALTERED if self.altered else self.store.permission()
+        allowed = self._permission()
         if isinstance(allowed, Hold):
             self._flush(run)
             return True, run, machine.Continue()
@@ -194,7 +207,10 @@ class _Drive:
         if not isinstance(command, MakeCall):
             self._note(run, begun, "Begin", command, why=begun.fuse.value if begun.fuse else "")
             return False, begun, command
-        self._assert_document(command)
+        if not self._sends_document(command):
+            log.error("record %s: the document would not be sent byte for byte, so nothing was sent", self.subject.key)
+            after, command = self._step(run, machine.Refused(Fuse.DOCUMENT_ALTERED), why=Fuse.DOCUMENT_ALTERED.value)
+            return False, after, command
         assert begun.call is not None
         started = Begun(
             begun.call,
@@ -238,7 +254,7 @@ class _Drive:
         if plan is None or not plan.carries or not run.last_number:
             return None
         text = self._reply_text(run.last_number)
-        if text is None:
+        if text is None or not prompt.is_sendable(text):
             return None
         report = self._report(run.last_number)
         errors = tuple(dict.fromkeys((f.pointer, f.expected or f.check) for f in report.failures))
@@ -264,20 +280,18 @@ class _Drive:
             return self._vote(run, reply)
         report = self.prepared.judge.evaluate(self.document, reply)
         self.replies[number] = (reply.text or "", report)
-        over = (reply.usage.prompt_tokens or 0) > run.call.prompt_tokens or (
-            (reply.usage.completion_tokens or 0) > run.call.output_tokens
-        )
         why = "passed" if report.passed else (report.final_class or FailureClass.SYNTAX).value
-        ended = Ended(number, reply, report, None, over_cap=over)
+        ended = Ended(number, reply, report, None, over_cap=_is_over(run.call, reply))
         return self._step(run, machine.Replied(reply, report, self.prepared.count), why=why, ended=ended)
 
     def _vote(self, run: Run, reply: Reply) -> tuple[Run, machine.Command]:
         assert run.call is not None
         assert self.envelope.judge is not None
-        votes = (*run.votes, judging.vote(self.envelope.judge, reply))
-        verdict, report = judging.verdict(self.envelope.judge, votes)
-        ended = Ended(run.call.number, reply, report, None)
-        return self._step(run, machine.Voted(reply, votes[-1], verdict, report), why=verdict or "vote", ended=ended)
+        vote = judging.vote(self.envelope.judge, reply)
+        verdict, report = judging.verdict(self.envelope.judge, (*run.votes, vote))
+        ended = Ended(run.call.number, reply, report, None, over_cap=_is_over(run.call, reply))
+        voted = machine.Voted(reply, vote, self._report(run.candidate).value)
+        return self._step(run, voted, why=verdict or "vote", ended=ended)
 
     # What the steps share
 
@@ -318,7 +332,12 @@ class _Drive:
     def _best(self, run: Run) -> CheckReport | None:
         return self._report(run.best.number) if run.best is not None else None
 
-    def _assert_document(self, command: MakeCall) -> None:
-        sent = "".join(message.content for message in command.request.messages)
-        if prompt.marked("document", self.subject.document) not in sent:
-            raise AlteredDocument("the document would not be sent byte for byte")
+    def _sends_document(self, command: MakeCall) -> bool:
+        """The last look before a call: the document of the record stands in it byte for byte, in its marks."""
+        marked = prompt.marked("document", self.subject.document)
+        return any(marked in message.content for message in command.request.messages)
+
+
+def _is_over(call: machine.Call, reply: Reply) -> bool:
+    """Whether the endpoint reports more tokens than were reserved for the call: an alarm."""
+    return settle(call.prompt_tokens, call.output_tokens, reply.usage).over_cap

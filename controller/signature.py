@@ -83,15 +83,35 @@ def key_id_of(public: Ed25519PublicKey) -> str:
     return hashlib.sha256(public.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
 
 
-def sign(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Signed:
-    """A signed statement; ``at`` must be aware."""
+def state(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Statement:
+    """The statement that ``key`` would sign; ``at`` must be aware. A passkey can answer to it before it is signed."""
     if at.tzinfo is None:
         raise ValueError("the time of an approval needs a time zone")
-    key_id = key_id_of(key.public_key())
-    statement = Statement(task, version, digest, approver, at.isoformat(timespec="seconds"), key_id)
+    return Statement(task, version, digest, approver, at.isoformat(timespec="seconds"), key_id_of(key.public_key()))
+
+
+def sign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
+    """The statement signed. ``ValueError`` where it names another key."""
+    if statement.key_id != key_id_of(key.public_key()):
+        raise ValueError("the statement names another key")
     body = statement.canonical()
     signature = key.sign(pre_authentication_encoding(body))
-    return Signed(body.decode("utf-8"), base64.b64encode(signature).decode("ascii"), key_id)
+    return Signed(body.decode("utf-8"), base64.b64encode(signature).decode("ascii"), statement.key_id)
+
+
+def sign(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Signed:
+    """A signed statement; ``at`` must be aware."""
+    return sign_statement(key, state(key, task=task, version=version, digest=digest, approver=approver, at=at))
+
+
+def read_statement(text: str) -> Statement | None:
+    """The statement in a text; ``None`` where it is not exactly one, in canonical form."""
+    body = text.encode("utf-8", "surrogatepass")
+    found = _read(body, None)
+    if isinstance(found, Invalid):
+        return None
+    statement = Statement(**{name: found[name] for name in _FIELDS if name != "format"})  # type: ignore[arg-type]
+    return statement if statement.canonical() == body else None
 
 
 def verify(
@@ -146,7 +166,7 @@ def _verified(approval: Signed, keys: Mapping[str, PublicKey]) -> Invalid | dict
     return _read(body, approval.key_id)
 
 
-def _read(body: bytes, key_id: str) -> Invalid | dict[str, object]:
+def _read(body: bytes, key_id: str | None) -> Invalid | dict[str, object]:
     from controller import strict_json
 
     try:
@@ -156,6 +176,6 @@ def _read(body: bytes, key_id: str) -> Invalid | dict[str, object]:
     well_formed = isinstance(statement, dict) and {k: type(v) for k, v in statement.items()} == _FIELDS
     if not well_formed or not isinstance(statement, dict) or statement["format"] != STATEMENT_FORMAT:
         return Invalid("an approval's statement has an unknown form")
-    if statement["key_id"] != key_id:
+    if key_id is not None and statement["key_id"] != key_id:
         return Invalid("an approval's statement names another key")
     return dict(statement)

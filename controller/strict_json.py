@@ -165,7 +165,8 @@ def _values_in(text: str) -> Iterator[int]:
             yield start
 
 
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
+# A string that never ends is taken to the end of the text: looking for its end from each of its quotes would be quadratic.
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+\\?(?:"|\Z)|[\[{]|[\]}]', re.DOTALL)
 
 
 def _too_deep_at(text: str) -> int | None:
@@ -331,8 +332,10 @@ def strip_think(text: str) -> str:
 
     A closing tag inside a JSON value is text of that value: nothing is cut where the reply starts like JSON.
     """
-    while block := _THINK_BLOCK.match(text):
-        text = text[block.end() :]
+    end = 0
+    while block := _THINK_BLOCK.match(text, end):
+        end = block.end()
+    text = text[end:]
     before, tag, after = text.partition(_CLOSING)
     if tag and "<think>" not in before and not before.lstrip().startswith(("{", "[", '"')):
         return after

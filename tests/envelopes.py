@@ -67,6 +67,8 @@ SMALL: dict[str, Any] = {
     },
     "infrastructure": {"retries": 4, "backoff_ms": [250, 8000]},
     "fallback": [{"id": "person", "kind": "needs_review"}],
+    # Tests make more failures in a row than a batch may have; those about the breaker set their own.
+    "breaker": {"dead_letters": {"limit": 0.99, "h": 1000}, "silent": {"limit": 0.1, "h": 1000}, "ungraded": 100_000},
 }
 
 

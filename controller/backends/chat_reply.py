@@ -120,7 +120,7 @@ def _read_completion(body: bytes | None) -> Reply | InfrastructureError:
         raw_finish=raw,
         refused=refused,
         usage=_usage(parsed.get("usage")),
-        model=model[:200] if isinstance(model, str) else "",
+        model=_printable(model) if isinstance(model, str) else "",
     )
 
 
@@ -147,8 +147,18 @@ def _usage(usage: object) -> Usage:
     return Usage(_count(reported.get("prompt_tokens")), _count(reported.get("completion_tokens")))
 
 
+MOST_TOKENS = 10_000_000
+"""No call has more; a larger report is taken as this much, so that no endpoint can overflow a column with a number."""
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return min(value, MOST_TOKENS) if is_count and isinstance(value, int) else None
+
+
+def _printable(text: str) -> str:
+    """An endpoint's name for its model, without what a text column or a page cannot take (NUL, half a surrogate pair)."""
+    return "".join(c for c in text[:200] if c.isprintable())
 
 
 def _read_refused_request(answer: Answer) -> Reply | InfrastructureError:

@@ -46,7 +46,7 @@ _NAMED_DMY = rf"(?P<day1>\d{{1,2}})(?:st|nd|rd|th)?[ ./-]{{0,2}}(?P<month1>{_MON
 _NAMED_MDY = rf"(?P<month2>{_MONTH})\.?[ -](?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,? ?(?:[ '-])(?P<year2>\d{{4}}|\d{{2}})"
 _NAMED_YMD = rf"(?P<year3>\d{{4}})[ ./-](?P<month3>{_MONTH})[ ./-](?P<day3>\d{{1,2}})"
 _DATE = re.compile(
-    rf"(?<![\w])(?<!\d[./-])(?:{_NUMERIC}|{_COMPACT}|{_NAMED_YMD}|{_NAMED_DMY}|{_NAMED_MDY})(?![./-]?\d)(?![^\W\dTt_])",
+    rf"(?<![\w])(?<!\d[./-])(?:{_NUMERIC}|{_COMPACT}|{_NAMED_YMD}|{_NAMED_DMY}|{_NAMED_MDY})(?![./]?\d|-\d(?!\d?:))(?![^\W\dTt_])",
     re.IGNORECASE,
 )
 
@@ -112,11 +112,15 @@ def printed_dates(document: Document) -> Iterable[tuple[DateText, Span]]:
 def _find(text: str) -> tuple[tuple[DateText, Span], ...]:
     plain = flatten_marks(text)
     found: dict[tuple[int, int], DateText] = {}
+    covered = 0
     for hint in _HINT.finditer(plain):
         start, end = hint.span()
+        if start < covered:
+            continue
         begin = max(0, start - _MARGIN)
         for near in _DATE.finditer(plain[begin : end + _MARGIN]):
             place = (begin + near.start(), begin + near.end())
             if place[0] < end and start < place[1]:
                 found.setdefault(place, _date_text(near))
+                covered = max(covered, place[1])
     return tuple((date, Span(*place)) for place, date in sorted(found.items(), key=lambda item: item[0]))

@@ -163,11 +163,17 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     return not (last.isdigit() and after and after in ".," and text[end + 1 : end + 2].isdigit())
 
 
+MAX_LOOKS = 2_000
+"""Candidate places looked at for one text: a document must not decide how long it is searched."""
+
+
 def occurrences(text: str, wanted: str, most: int) -> list[tuple[int, int]]:
     """Where ``wanted`` stands alone in the text, at most ``most`` places."""
     found: list[tuple[int, int]] = []
     start = text.find(wanted) if wanted else -1
-    while start >= 0 and len(found) < most:
+    looked = 0
+    while start >= 0 and len(found) < most and looked < MAX_LOOKS:
+        looked += 1
         if stands_alone(text, start, start + len(wanted)):
             found.append((start, start + len(wanted)))
         start = text.find(wanted, start + 1)
@@ -184,6 +190,10 @@ class Printed:
 
 def find_text(document: Document, wanted: str, folds: frozenset[Fold], most: int) -> Printed | None:
     """The places where the document prints the text, nearest kind of match first; ``None`` where it does not."""
+    return document.derived(("text", wanted, folds, most), lambda _: _find_text(document, wanted, folds, most))
+
+
+def _find_text(document: Document, wanted: str, folds: frozenset[Fold], most: int) -> Printed | None:
     if exact := occurrences(document.text, wanted, most):
         return Printed("exact", tuple(Span(*place) for place in exact))
     for kind, chosen in (("folded", folds), ("gap", EVERY_FOLD)):

@@ -18,8 +18,6 @@ from controller.pointer import resolve
 from controller.report import JSON, Finding, Span
 
 FACTS = PATH_FACT
-MAX_PLACES = 200
-"""Places of one print that are looked at."""
 
 
 class Spec(CheckSpec):
@@ -58,7 +56,7 @@ def find_number(
     sure: list[Span] = []
     ambiguous: list[Span] = []
     for core in index.cores.get(key, ()):
-        for printed in islice(printed_numbers(index, core, affixes), MAX_PLACES):
+        for printed in printed_numbers(index, core, affixes):
             readings = printed.number.readings(locale)
             if wanted & readings:
                 (sure if _is_sure(wanted, readings, printed.number) else ambiguous).append(printed.span)
@@ -84,7 +82,7 @@ def _exact(
         return ()
     if value_locale is not locale and not wanted & number.readings(locale):
         return ()
-    same = (p.span for p in printed_numbers(index, number.core, affixes) if p.number.negative == number.negative)
+    same = (place.span for place in printed_numbers(index, number.core, affixes) if place.number.negative == number.negative)
     return tuple(islice(same, MAX_SPANS))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 
 from controller.document import Document
 from controller.report import Span
@@ -59,8 +60,9 @@ _WIDE = {
     **dict.fromkeys("\u202f\u2009\u2007", _NARROW),
 }
 _WIDE_MARKS = re.compile("[" + "".join(_WIDE) + "]")
-_DIGITS = "0123456789"
+_DIGIT = frozenset("0123456789")
 _MARKS = f".,'{_NARROW}"
+_MARK = frozenset(_MARKS)
 _NO_MARKS = str.maketrans("", "", f".,' {_NARROW}")
 
 # fmt: off
@@ -202,8 +204,9 @@ class NumberIndex:
     """
 
     text: str
-    pattern: re.Pattern[str]
+    spaced: frozenset[tuple[int, int]]  # all places, only where digits are joined across spaces
     cores: Mapping[str, Sequence[str]]
+    known: dict[tuple[str, frozenset[str]], tuple[PrintedNumber, ...]]  # filled by ``printed_numbers``
 
     def places(self, core: str) -> Iterator[tuple[int, int]]:
         """Where the document prints exactly these digits and marks, as a whole token."""
@@ -215,16 +218,14 @@ class NumberIndex:
             start = self.text.find(core, end)
 
     def _is_token(self, start: int, end: int) -> bool:
-        """Whether the tokens of the stretch of digits and marks around the place include exactly this one."""
-        text, joins = self.text, f"{_MARKS} " if self.pattern is _CORE_SPACED else _MARKS
-        first, last = start, end
-        while first > 0 and (text[first - 1] in _DIGITS or text[first - 1] in joins):
-            first -= 1
-        while last < len(text) and (text[last] in _DIGITS or text[last] in joins):
-            last += 1
-        if (first, last) == (start, end):
-            return True
-        return any(token.span() == (start, end) for token in self.pattern.finditer(text, first, last))
+        """Whether digits and marks end here on both sides."""
+        if self.spaced:
+            return (start, end) in self.spaced
+        text = self.text
+        before, after = text[max(0, start - 2) : start], text[end : end + 2]
+        continues_left = before[-1:] in _DIGIT or (before[-1:] in _MARK and before[:-1] in _DIGIT)
+        continues_right = after[:1] in _DIGIT or (after[:1] in _MARK and after[1:] in _DIGIT)
+        return not (continues_left or continues_right)
 
 
 def _index(text: str, pattern: re.Pattern[str]) -> NumberIndex:
@@ -232,7 +233,8 @@ def _index(text: str, pattern: re.Pattern[str]) -> NumberIndex:
     cores: dict[str, list[str]] = {}
     for core in dict.fromkeys(pattern.findall(plain)):
         cores.setdefault(significant(core), []).append(core)
-    return NumberIndex(plain, pattern, cores)
+    places = (token.span() for token in pattern.finditer(plain)) if pattern is _CORE_SPACED else ()
+    return NumberIndex(plain, frozenset(places), cores, {})
 
 
 def number_index(document: Document, locale: Locale) -> NumberIndex:
@@ -249,15 +251,20 @@ class PrintedNumber:
     span: Span
 
 
-def printed_numbers(index: NumberIndex, core: str, affixes: frozenset[str]) -> Iterator[PrintedNumber]:
+MAX_PLACES = 2_000
+"""Places of one print that are looked at: a document must not decide how long it is searched."""
+
+
+def printed_numbers(index: NumberIndex, core: str, affixes: frozenset[str]) -> tuple[PrintedNumber, ...]:
     """The document's numbers with exactly these digits and marks that stand alone.
 
     Digits that belong to a code, a date, a time or a phone number do not stand alone; a currency, a multiplication sign or a
     declared affix may be glued on.
     """
-    for start, end in index.places(core):
-        if (printed := _printed(index.text, start, end, affixes)) is not None:
-            yield printed
+    if (core, affixes) not in index.known:
+        tokens = (_printed(index.text, start, end, affixes) for start, end in islice(index.places(core), MAX_PLACES))
+        index.known[core, affixes] = tuple(token for token in tokens if token is not None)
+    return index.known[core, affixes]
 
 
 _JOINERS = "/:-"

@@ -40,10 +40,14 @@ def addends(value: JSON, patterns: tuple[str, ...], missing: str) -> list[JSON] 
 
 
 def _is_complete(value: JSON, pattern: str, found: int) -> bool:
-    """Whether every item that should have the field has it: a sum over some of the items says nothing."""
-    *outer, last = split(pattern)
-    parents = resolve(value, join(outer))
-    return bool(parents) if last == WILDCARD else found == len(parents) and (found > 0 or WILDCARD in outer)
+    """Whether every item that should have the field has it: a sum over some of the items says nothing. An empty list is 0."""
+    tokens = split(pattern)
+    if WILDCARD not in tokens:
+        return found == 1
+    container = resolve(value, join(tokens[: tokens.index(WILDCARD)]))
+    if not container or container[0][1] is None:
+        return False
+    return tokens[-1] == WILDCARD or found == len(resolve(value, join(tokens[:-1])))
 
 
 def compile(spec: Spec, contract: Mapping[str, Any]) -> Check:

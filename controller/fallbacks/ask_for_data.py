@@ -14,7 +14,9 @@ class Spec(FallbackSpec):
     """``fields`` are JSON pointers into the contract; ``only_for`` limits the item to these final classes."""
 
     kind: Literal["ask_for_data"]
-    fields: Annotated[tuple[str, ...], Field(min_length=1, max_length=50)]
+    fields: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^(/[^/]+)+$", max_length=500)], ...], Field(min_length=1, max_length=50)
+    ]
     message: Annotated[str, Field(min_length=1, max_length=1000)]
     only_for: tuple[FailureClass, ...] = (FailureClass.MISSING_SOURCE_DATA,)
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import re2
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from controller import pointer, strict_json
 from controller.fallbacks.base import Answer, FallbackSpec, Fallen, Situation
 from controller.report import JSON
+
+Place = Annotated[str, Field(pattern=r"^(/[^/*]+)+$", max_length=500)]
+"""A JSON pointer to one field: no wildcard, not the whole value."""
 
 
 class FieldPattern(BaseModel):
@@ -18,7 +24,7 @@ class FieldPattern(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    at: Annotated[str, Field(pattern=r"^(/[^/*]+)+$")]
+    at: Place
     pattern: Annotated[str, Field(min_length=1, max_length=1000)]
     take: Literal["first", "last", "only"] = "only"
     type: Literal["string", "integer", "number"] = "string"
@@ -40,7 +46,25 @@ class Spec(FallbackSpec):
 
     kind: Literal["deterministic_parser"]
     fields: Annotated[tuple[FieldPattern, ...], Field(min_length=1, max_length=50)]
-    constants: dict[str, str | int | bool | None] = {}
+    constants: dict[Place, str | int | bool | None] = {}
+
+    @model_validator(mode="after")
+    def _places_do_not_meet(self) -> Spec:
+        places = [field.at for field in self.fields] + list(self.constants)
+        for place in places:
+            pointer.split(place)
+        if meeting := _meeting(places):
+            raise ValueError(f"{meeting} is filled twice, or stands inside another field that is filled")
+        return self
+
+
+def _meeting(places: Iterable[str]) -> str | None:
+    """The first place that is another one or lies inside it."""
+    ordered = sorted(pointer.split(place) for place in places)
+    for before, after in pairwise(ordered):
+        if after[: len(before)] == before:
+            return pointer.join(after)
+    return None
 
 
 def run(spec: Spec, situation: Situation) -> Fallen:
@@ -64,13 +88,19 @@ def run(spec: Spec, situation: Situation) -> Fallen:
     return Fallen(Answer.ACCEPTED, value_text=strict_json.dumps(value), report=report)
 
 
+_NUMBER = {
+    "integer": re.compile(r"-?(?:0|[1-9][0-9]{0,17})"),
+    "number": re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?"),
+}
+"""As JSON writes them. Python's own conversions also take ``NaN``, ``1_000`` and digits of other scripts."""
+
+
 def _typed(text: str, kind: str) -> JSON:
     if kind == "string":
         return text
-    try:
-        return int(text) if kind == "integer" else Decimal(text)
-    except (ValueError, InvalidOperation):
+    if not _NUMBER[kind].fullmatch(text):
         return None
+    return int(text) if kind == "integer" else Decimal(text)
 
 
 def _put(value: JSON, place: str, item: JSON) -> None:

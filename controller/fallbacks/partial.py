@@ -24,6 +24,9 @@ def run(spec: Spec, situation: Situation) -> Fallen:
         return Fallen(Answer.DECLINED, detail="no attempt gave a value to take a part of")
     value = copy.deepcopy(best.value)
     missing = sorted({f.pointer for f in best.failures}, key=_deepest_last_first, reverse=True)
+    if not missing:
+        # Every check passed: what said no was the judge, and leaving nothing out would go around it.
+        return Fallen(Answer.DECLINED, detail="no field failed, so there is none to leave out")
     for place in missing:
         if not _may_be_missing(spec, situation.envelope.contract, place) or not _remove(value, place):
             return Fallen(Answer.DECLINED, detail="a failing field may not be missing")
@@ -36,7 +39,7 @@ def run(spec: Spec, situation: Situation) -> Fallen:
 
 
 def _deepest_last_first(place: str) -> tuple[int, list[tuple[int, str]]]:
-    """Sort key under which a reversed sort removes later array items before earlier ones, and inner places before outer ones."""
+    """Sort key under which a reversed sort removes later array items before earlier ones, inner places before outer ones."""
     tokens = pointer.split(place)
     return (len(tokens), [(int(t), "") if t.isdecimal() else (-1, t) for t in tokens])
 

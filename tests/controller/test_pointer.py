@@ -79,7 +79,11 @@ def test_pointers_are_cut_to_the_contract(pointer: str, kept: str):
     assert within_contract(pointer, CONTRACT) == kept
 
 
-@given(st.lists(st.sampled_from(["items", "0", "name", "free", "tree", "child", "pair", "total"]) | st.text(max_size=6), max_size=6))
+@given(
+    st.lists(
+        st.sampled_from(["items", "0", "name", "free", "tree", "child", "pair", "total"]) | st.text(max_size=6), max_size=6
+    )
+)
 def test_hostile_keys_never_leave(tokens: list[str]):
     names = {"total", "note", "a/b~c", "items", "pair", "either", "free", "tree", "name", "first", "left", "right", "child"}
     kept = split(within_contract(join(tokens), CONTRACT))

@@ -13,12 +13,14 @@ NULLABLE = {"type": ["string", "number", "null"]}
 CONTRACT: Mapping[str, Any] = {
     "type": "object",
     "properties": {
-        **{name: NULLABLE for name in ("total", "subtotal", "tax", "discount", "shop", "date", "status", "previous", "paid_on", "paid")},
+        **dict.fromkeys(
+            ("total", "subtotal", "tax", "discount", "shop", "date", "status", "previous", "paid_on", "paid"), NULLABLE
+        ),
         "items": {
             "type": "array",
             "items": {
                 "type": "object",
-                "properties": {name: NULLABLE for name in ("name", "sku", "quantity", "price", "line_total", "gift", "note")},
+                "properties": dict.fromkeys(("name", "sku", "quantity", "price", "line_total", "gift", "note"), NULLABLE),
             },
         },
         "deliveries": {"type": "array", "items": {"type": "object", "properties": {"sku": NULLABLE}}},

@@ -13,7 +13,11 @@ DOCUMENT = "Caf\u00e9 Generic\nNasi  Goreng 2 x 4.50 = 9.00\nTotal RM9.00"
 
 
 def test_invented_values_are_named():
-    value = {"shop": "CAFÉ GENERIC", "total": Decimal("9.00"), "items": [{"name": "Nasi Goreng", "quantity": 2, "price": "4.75", "note": None}]}
+    value = {
+        "shop": "CAFÉ GENERIC",
+        "total": Decimal("9.00"),
+        "items": [{"name": "Nasi Goreng", "quantity": 2, "price": "4.75", "note": None}],
+    }
     assert outcomes("no_invented_value", value, DOCUMENT) == [
         ("it", "/shop", True),
         ("it", "/total", True),

@@ -148,7 +148,11 @@ def test_readings_follow_the_convention(text: str, locale: str, numbers: set[str
     assert readings(text, locale) == {Decimal(number) for number in numbers}
 
 
-@given(st.integers(0, 10**12), st.integers(0, 99), st.sampled_from([("en", ",", "."), ("de", ".", ","), ("fr", " ", ","), ("ch", "'", ".")]))
+@given(
+    st.integers(0, 10**12),
+    st.integers(0, 99),
+    st.sampled_from([("en", ",", "."), ("de", ".", ","), ("fr", " ", ","), ("ch", "'", ".")]),
+)
 def test_grouped_prints_read_back(whole: int, cents: int, convention: tuple[str, str, str]):
     locale, group, point = convention
     text = f"{whole:,}".replace(",", group) + f"{point}{cents:02}"
@@ -163,4 +167,4 @@ def test_found_spans_print_the_number(document: str, value: str):
             for span in found.spans:
                 assert 0 <= span.start < span.end <= len(document)
                 assert not document[span.end : span.end + 1].isdigit()
-                assert not (document[span.start].isdigit() and document[:span.start][-1:].isdigit())
+                assert not (document[span.start].isdigit() and document[: span.start][-1:].isdigit())

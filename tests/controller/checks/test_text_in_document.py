@@ -43,7 +43,10 @@ def test_declared_differences_do_not_matter(document: str, value: object, folds:
 
 
 def test_kind_of_match_is_recorded():
-    assert [findings(KIND, {"shop": name}, "Nasi", at="/shop", fold=["case"])[0].match for name in ("Nasi", "NASI")] == ["exact", "folded"]
+    assert [findings(KIND, {"shop": name}, "Nasi", at="/shop", fold=["case"])[0].match for name in ("Nasi", "NASI")] == [
+        "exact",
+        "folded",
+    ]
 
 
 @pytest.mark.parametrize(
