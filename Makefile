@@ -26,7 +26,7 @@ demo: $(VENV)/.run  ## run the shipped batches to their end, print the table, se
 	@$(BIN)/python manage.py demo $(if $(filter 0,$(SERVE)),--no-serve,--port $(PORT))
 
 test: $(VENV)/.test  ## the whole suite; browser, PostgreSQL and Celery tests where their servers are found
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m tests.run $(PYTEST_ARGS)
 
 lint: $(VENV)/.test  ## ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -41,6 +41,13 @@ check: $(VENV)/.test  ## lint, types, missing migrations, deployment check
 
 bench: $(VENV)/.test  ## speed as ratios, measured side by side in one run
 	$(BIN)/python -m benchmarks.bench
+
+SIZES ?= 10000:1000,100000:10000
+QUALITY ?= --accepted 4000 --samples 400
+
+bench-pages: $(VENV)/.test  ## the queue's pages by size: p95 and queries (SIZES=10000:1000,1000000:100000, DATABASE_URL for PostgreSQL)
+	$(BIN)/python -m benchmarks.bench_pages --sizes $(SIZES)
+	$(BIN)/python -m benchmarks.pages_quality $(QUALITY)
 
 record: $(VENV)/.run  ## record the demo's replies anew: ENDPOINT=http://127.0.0.1:8089/v1 MODEL=qwen-0.5b
 	$(BIN)/python -m examples.record --endpoint $(ENDPOINT) --model $(MODEL) $(RECORD_ARGS)

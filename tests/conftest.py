@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-
-# Before Django reads its settings: keys, secrets and databases of tests never touch those of a real installation.
-os.environ["COUNTERSIGN_VAR"] = tempfile.mkdtemp(prefix="countersign-tests-")
-for _name in [name for name in os.environ if name.startswith("COUNTERSIGN_") and name != "COUNTERSIGN_VAR"]:
-    del os.environ[_name]
-
-from django.db import connection  # noqa: E402
-from django.test import TransactionTestCase  # noqa: E402
-from hypothesis import HealthCheck, settings  # noqa: E402
+from django.db import connection
+from django.test import TransactionTestCase
+from hypothesis import HealthCheck, settings
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("nightly", deadline=None, max_examples=10_000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
+
+
+REQUIRED = {name for name in os.environ.get("COUNTERSIGN_TESTS_REQUIRE", "").split(",") if name}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where a server is required, a test that skips for lack of it fails."""
+    report = yield
+    if report.skipped and any(item.get_closest_marker(name) for name in REQUIRED):
+        report.outcome, report.longrepr = "failed", f"required here, but skipped: {report.longrepr}"
+    return report
 
 
 @pytest.fixture(scope="session")
