@@ -9,9 +9,7 @@ from django import forms
 
 
 class Accessible(forms.Form):
-    """A form whose fields name their errors and help to a screen reader, and that is rendered by one template."""
-
-    template_name = "parts/fields.html"
+    """A form whose fields name their errors and help to a screen reader, and that templates/parts/fields.html renders."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")

@@ -29,6 +29,20 @@ def install(*guards: Guard) -> migrations.RunPython:
     return migrations.RunPython(lambda apps, editor: _create(editor, guards), lambda apps, editor: _drop(editor, guards))
 
 
+def reinstate(*guards: Guard, forwards: bool = True) -> migrations.RunPython:
+    """Puts guards back where a change of their table lost them: SQLite changes a table by copying it, and triggers stay behind.
+
+    A migration that alters a guarded table ends with ``reinstate(...)`` and begins with ``reinstate(..., forwards=False)``, so
+    that undoing it leaves the guards that were there before.
+    """
+
+    def act(apps: Any, editor: Any) -> None:
+        _drop(editor, guards)
+        _create(editor, guards)
+
+    return migrations.RunPython(*((act, migrations.RunPython.noop) if forwards else (migrations.RunPython.noop, act)))
+
+
 def _create(editor: Any, guards: Iterable[Guard]) -> None:
     for guard in guards:
         for statement in _POSTGRES(guard) if editor.connection.vendor == "postgresql" else _SQLITE(guard):

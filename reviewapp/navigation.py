@@ -20,20 +20,27 @@ AUDITORS = (Role.OWNER, Role.MANAGER, Role.OPERATOR)
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the bar. ``pages`` are the URL names that it stands for; ``key`` is its shortcut."""
+    """One entry of the bar. It stands for its own page, all below it, and those below ``also``; ``key`` is its shortcut.
+
+    ``everywhere`` names roles one of which must hold for every envelope, ``somewhere`` for any; without, each member sees the
+    entry.
+    """
 
     title: str
     url_name: str
     key: str
-    pages: frozenset[str] = frozenset()
+    also: tuple[str, ...] = ()
     everywhere: tuple[Role, ...] = ()
+    somewhere: tuple[Role, ...] = ()
 
 
 ENTRIES = (
     Entry("Inbox", "inbox", "g i"),
     Entry("Dead letters", "deadletters", "g d"),
-    Entry("Batches", "batches", "g b", frozenset({"batch", "batch-new", "run", "batch-pause", "batch-resume"})),
-    Entry("Envelopes", "envelopes", "g e", frozenset({"envelope", "version", "version-download"})),
+    Entry("Samples", "samples", "g s", somewhere=(Role.REVIEWER,)),
+    Entry("Quality", "quality", "g q", somewhere=(Role.OWNER, Role.MANAGER)),
+    Entry("Batches", "batches", "g b", also=("/runs/",)),
+    Entry("Envelopes", "envelopes", "g e"),
     Entry("Audit", "audit", "g a", everywhere=AUDITORS),
 )
 
@@ -49,18 +56,22 @@ class Link:
 def links(request: HttpRequest) -> list[Link]:
     """The entries for the request's person. Someone without any role sees the inbox, which says what to do."""
     grants = grants_of(request.user)
-    here = getattr(request.resolver_match, "url_name", "") or ""
     return [
-        Link(entry.title, reverse(entry.url_name), entry.key, _current(entry, here))
+        Link(entry.title, reverse(entry.url_name), entry.key, _current(entry, request.path))
         for entry in ENTRIES
         if (grants.anywhere or entry.url_name == "inbox")
         and (not entry.everywhere or grants.everywhere & set(entry.everywhere))
+        and (not entry.somewhere or grants.anywhere & set(entry.somewhere))
     ]
 
 
-def _current(entry: Entry, here: str) -> str:
+def _current(entry: Entry, path: str) -> str:
     """The value of ``aria-current``: the page itself, or a page below it."""
-    return "page" if here == entry.url_name else "true" if here in entry.pages else ""
+    own = reverse(entry.url_name)
+    if path == own:
+        return "page"
+    below = entry.also if entry.url_name == "inbox" else (own, *entry.also)
+    return "true" if path.startswith(below) else ""
 
 
 @cache

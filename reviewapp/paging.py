@@ -15,7 +15,7 @@ SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Row]):
-    """``rows`` in order; ``next`` is the id to go on from, ``None`` on the last page; ``name`` the parameter that carries it."""
+    """``rows`` in order; ``next`` is the id to go on from, ``None`` on the last page; ``name`` the parameter for it."""
 
     rows: list[Row]
     next: int | None

@@ -15,6 +15,11 @@ def _flag(name: str, default: bool) -> bool:
     return os.environ.get(name, str(int(default))).strip().lower() in {"1", "true", "yes", "on"}
 
 
+def _number(name: str) -> int | None:
+    value = os.environ.get(name, "").strip()
+    return int(value) if value else None
+
+
 def _list(name: str) -> list[str]:
     return [part.strip() for part in os.environ.get(name, "").split(",") if part.strip()]
 
@@ -66,6 +71,8 @@ INSTALLED_APPS = [
     "reviewapp.batches",
     "reviewapp.runs",
     "reviewapp.deadletters",
+    "reviewapp.samples",
+    "reviewapp.insights",
 ]
 
 MIDDLEWARE = [
@@ -219,9 +226,25 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 1024 * 1024
 # COUNTERSIGN_ENDPOINT may be an http(s) base URL or "cassette:<file>" for recorded replies.
 COUNTERSIGN_ENDPOINT = os.environ.get("COUNTERSIGN_ENDPOINT", "")
 COUNTERSIGN_KEYS = Path(os.environ.get("COUNTERSIGN_KEYS", VAR_DIR / "keys"))
+# What drafts are measured by before anyone signs: the endpoint's kind (strict or grammar; see docs/lint.md) and a budget for
+# one record. Unset means unknown: then the lints that need it say nothing.
+COUNTERSIGN_SCHEMA_PROFILE = os.environ.get("COUNTERSIGN_SCHEMA_PROFILE", "")
+COUNTERSIGN_RECORD_CALLS = _number("COUNTERSIGN_RECORD_CALLS")
+COUNTERSIGN_RECORD_TOKENS = _number("COUNTERSIGN_RECORD_TOKENS")
+COUNTERSIGN_RECORD_MS = _number("COUNTERSIGN_RECORD_MS")
 COUNTERSIGN_THREADS = int(os.environ.get("COUNTERSIGN_THREADS", "8"))
 COUNTERSIGN_LEASE_SECONDS = int(os.environ.get("COUNTERSIGN_LEASE_SECONDS", "30"))
 COUNTERSIGN_UPLOAD_BYTES = int(os.environ.get("COUNTERSIGN_UPLOAD_BYTES", str(200 * 1024 * 1024)))
+# Where a pause is told besides the page: a webhook, and mail where a host is named.
+COUNTERSIGN_WEBHOOK = os.environ.get("COUNTERSIGN_WEBHOOK", "")
+EMAIL_HOST = os.environ.get("COUNTERSIGN_MAIL_HOST", "")
+EMAIL_PORT = int(os.environ.get("COUNTERSIGN_MAIL_PORT", "25"))
+EMAIL_HOST_USER = os.environ.get("COUNTERSIGN_MAIL_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("COUNTERSIGN_MAIL_PASSWORD", "")
+EMAIL_USE_TLS = _flag("COUNTERSIGN_MAIL_TLS", False)
+EMAIL_TIMEOUT = 10
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+DEFAULT_FROM_EMAIL = os.environ.get("COUNTERSIGN_MAIL_FROM", "countersign@localhost")
 COUNTERSIGN_DOCUMENT_BYTES = int(os.environ.get("COUNTERSIGN_DOCUMENT_BYTES", str(1024 * 1024)))
 
 CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "")

@@ -38,10 +38,23 @@ VERSION = {
     "retired": Look("Retired", "done", "quiet"),
     "rejected": Look("Rejected", "bad", "bad"),
     "withdrawn": Look("Withdrawn", "none", "quiet"),
+    "changes_wanted": Look("Changes wanted", "person", "person"),
 }
 LETTER = {
     "open": Look("Open", "person", "person"),
+    "deferred": Look("Deferred", "pause", "quiet"),
+    "asked": Look("Submitter asked", "wait", "quiet"),
+    "escalated": Look("Escalated", "person", "person"),
+    "quarantined": Look("Quarantined", "bad", "bad"),
     "resolved": Look("Resolved", "done", "quiet"),
+}
+JOB = {
+    "running": Look("Running", "live", "live"),
+    "paused": Look("Paused", "pause", "person"),
+    "cancelled": Look("Cancelled", "none", "quiet"),
+    "done": Look("Done", "done", "quiet"),
+    "undoing": Look("Being undone", "live", "live"),
+    "undone": Look("Undone", "none", "quiet"),
 }
 ATTEMPT = {
     "started": Look("Started", "live", "live"),
@@ -55,7 +68,62 @@ FINDING = {
     "failed": Look("Failed", "person", "person"),
 }
 
-KINDS = {"run": RUN, "batch": BATCH, "version": VERSION, "letter": LETTER, "attempt": ATTEMPT, "finding": FINDING}
+MARK = {
+    "right": Look("Right", "ok", "ok"),
+    "wrong": Look("Wrong", "bad", "bad"),
+    "cannot_judge": Look("Cannot judge", "none", "quiet"),
+    "waiting": Look("Waits for a grade", "wait", "quiet"),
+    "disputed": Look("Graders differ", "person", "person"),
+}
+LIGHT = {
+    "green": Look("Below the limit", "ok", "ok"),
+    "red": Look("Above the limit", "bad", "bad"),
+    "amber": Look("Not decided", "person", "person"),
+    "no_data": Look("No data", "none", "quiet"),
+}
+DELIVERY = {
+    "waiting": Look("Not sent yet", "wait", "quiet"),
+    "sent": Look("Sent", "ok", "ok"),
+    "failed": Look("Failed", "bad", "bad"),
+    "seen": Look("Seen", "done", "quiet"),
+}
+ENDPOINT = {
+    "open": Look("Left alone", "pause", "person"),
+    "half_open": Look("Probing", "live", "live"),
+    "closed": Look("Answers", "ok", "ok"),
+}
+
+KINDS = {
+    "run": RUN,
+    "batch": BATCH,
+    "version": VERSION,
+    "letter": LETTER,
+    "job": JOB,
+    "attempt": ATTEMPT,
+    "finding": FINDING,
+    "mark": MARK,
+    "light": LIGHT,
+    "delivery": DELIVERY,
+    "endpoint": ENDPOINT,
+}
+
+
+CLASSES = {
+    "syntax": "the reply is no valid JSON",
+    "duplicate_key": "a key is there twice",
+    "extra_text": "there is text around the JSON",
+    "ambiguous_json": "there is more than one JSON value",
+    "truncated": "the reply was cut off",
+    "empty_output": "the reply is empty",
+    "schema": "the reply does not keep the contract",
+    "business": "a rule does not hold",
+    "judgement": "the judge did not pass it",
+    "missing_source_data": "the document does not have what is needed",
+    "policy_rejection": "the model refused, or a filter stopped it",
+    "context_overflow": "the prompt did not fit the model's window",
+    "infrastructure": "the endpoint gave no usable reply",
+}
+"""What each failure class means, for people."""
 
 
 def look(kind: str, value: str) -> Look:

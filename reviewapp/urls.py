@@ -8,6 +8,8 @@ urlpatterns = [
     path("batches/", include("reviewapp.batches.urls")),
     path("runs/", include("reviewapp.runs.urls")),
     path("dead-letters/", include("reviewapp.deadletters.urls")),
+    path("samples/", include("reviewapp.samples.urls")),
+    path("quality/", include("reviewapp.insights.urls")),
     path("envelopes/", include("reviewapp.envelopes.urls")),
     path("audit/", include("reviewapp.audit.urls")),
     path("account/", include("allauth.urls")),

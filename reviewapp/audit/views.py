@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -9,10 +9,11 @@ from reviewapp.audit.forms import EntryFilter
 from reviewapp.audit.models import Entry
 from reviewapp.navigation import AUDITORS
 from reviewapp.paging import newest_first
+from reviewapp.requests import Request
 
 
 @require_safe
-def audit(request: HttpRequest) -> HttpResponse:
+def audit(request: Request) -> HttpResponse:
     """Who did what, when and why. It names all envelopes, so a role on a single one does not open it."""
     require_everywhere(request.user, *AUDITORS)
     chosen = EntryFilter(request.GET, auto_id="filter-%s")

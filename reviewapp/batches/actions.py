@@ -1,4 +1,4 @@
-"""Submitting records and stopping or resuming batches. Nothing else writes batches or records."""
+"""Everything that is done to batches: submitting records here, stopping and closing in the modules beside."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from reviewapp.accounts.models import User
 from reviewapp.audit.actions import append
 from reviewapp.batches import submission
 from reviewapp.batches.models import Batch, BatchStatus, Record, RecordPayload
+from reviewapp.batches.pausing import NotAllowed, pause_batch, resume_batch
 from reviewapp.batches.submission import LineError, Reading, Row
 from reviewapp.envelopes.models import Status, Version
 from reviewapp.runs.models import Run
 from reviewapp.runs.state import dump
+from reviewapp.samples.drawing import change_rate, close_batch, open_draw
+
+__all__ = ["NotAllowed", "change_rate", "close_batch", "open_batch", "pause_batch", "resume_batch", "submit_lines"]
 
 CHUNK = 500
-
-
-class NotAllowed(Exception):
-    """The act breaks a rule; the message says which."""
 
 
 @dataclass
@@ -119,37 +119,6 @@ def open_batch(version: Version, name: str, *, by: User | None) -> Batch:
             batch = Batch.objects.create(version=version, name=name, created_by=by)
     except IntegrityError:
         return Batch.objects.select_related("version").get(version=version, name=name)
-    append("batch opened", "batch", batch.pk, by=by, after={"name": name, "version": str(version), "digest": version.digest})
+    after = {"name": name, "version": str(version), "digest": version.digest, **open_draw(batch, timezone.now())}
+    append("batch opened", "batch", batch.pk, by=by, after=after)
     return batch
-
-
-@transaction.atomic
-def pause_batch(batch: Batch, *, by: User | None, why: str) -> Batch:
-    """No further attempt starts in the batch; calls in flight come to their end."""
-    batch = Batch.objects.select_for_update().get(pk=batch.pk)
-    if batch.status != BatchStatus.OPEN:
-        raise NotAllowed(f"the batch is {batch.get_status_display().lower()}, not open")
-    _need(why)
-    batch.status, batch.paused_at, batch.paused_why = BatchStatus.PAUSED, timezone.now(), why[:500]
-    batch.save(update_fields=["status", "paused_at", "paused_why"])
-    append("batch paused", "batch", batch.pk, by=by, before={"status": "open"}, after={"status": "paused"}, reason=why)
-    return batch
-
-
-@transaction.atomic
-def resume_batch(batch: Batch, *, by: User, why: str) -> Batch:
-    """A named person lets the batch go on."""
-    batch = Batch.objects.select_for_update().get(pk=batch.pk)
-    if batch.status != BatchStatus.PAUSED:
-        raise NotAllowed(f"the batch is {batch.get_status_display().lower()}, not paused")
-    _need(why)
-    before = {"status": "paused", "paused_why": batch.paused_why}
-    batch.status, batch.paused_at, batch.paused_why = BatchStatus.OPEN, None, ""
-    batch.save(update_fields=["status", "paused_at", "paused_why"])
-    append("batch resumed", "batch", batch.pk, by=by, before=before, after={"status": "open"}, reason=why)
-    return batch
-
-
-def _need(why: str) -> None:
-    if not why.strip():
-        raise NotAllowed("a reason is needed")

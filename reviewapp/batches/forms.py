@@ -48,6 +48,13 @@ class ReasonForm(Accessible):
     why = forms.CharField(label="Reason", max_length=Batch._meta.get_field("paused_why").max_length, strip=True)
 
 
+class RateForm(Accessible):
+    """A higher sampling rate for a batch that is open."""
+
+    rate = forms.FloatField(label="Base rate, in %", min_value=0, max_value=100)
+    why = forms.CharField(label="Reason", max_length=500)
+
+
 class VersionChoice(forms.ModelChoiceField):
     def label_from_instance(self, obj: Version) -> str:
         return f"{obj.envelope.slug} v{obj.number}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import Count, Max, Min, Q, Sum
 
@@ -66,7 +67,7 @@ def counts_by_batch(batches: Iterable[Batch | int]) -> dict[int, OutcomeTable]:
     return tables
 
 
-def _count(table: OutcomeTable, row: dict[str, object]) -> None:
+def _count(table: OutcomeTable, row: Mapping[str, Any]) -> None:
     number = row["n"]
     assert isinstance(number, int)
     if row["status"] == RunStatus.DEAD_LETTERED:

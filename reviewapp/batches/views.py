@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
@@ -17,6 +17,7 @@ from reviewapp.batches.forms import SUBMITTERS, ReasonForm, RunFilter, UploadFor
 from reviewapp.batches.models import Batch, BatchStatus
 from reviewapp.batches.queries import counts_by_batch, outcome_table
 from reviewapp.paging import newest_first
+from reviewapp.requests import Request
 from reviewapp.runs.endpoints import recorded_note
 from reviewapp.runs.models import Run
 
@@ -24,7 +25,7 @@ ENVELOPE = "version__envelope"
 
 
 @require_safe
-def batches(request: HttpRequest) -> HttpResponse:
+def batches(request: Request) -> HttpResponse:
     """All batches that I may see, newest first, with what became of their records."""
     require_somewhere(request.user)
     page = newest_first(presentation.for_lists(limit(Batch.objects.all(), request.user, ENVELOPE)), request.GET)
@@ -37,7 +38,7 @@ def batches(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def batch(request: HttpRequest, pk: int) -> HttpResponse:
+def batch(request: Request, pk: int) -> HttpResponse:
     """One batch: progress, outcome, bound, and its runs."""
     found = load(Batch.objects.select_related(ENVELOPE, "created_by"), request.user, ENVELOPE, pk=pk)
     part = {"runs": "#runs", "progress": "#progress"}.get(request.htmx.target or "", "") if request.htmx else ""
@@ -47,7 +48,7 @@ def batch(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "batches/batch.html" + part, context)
 
 
-def _progress(request: HttpRequest, found: Batch, form: ReasonForm | None = None) -> dict[str, Any]:
+def _progress(request: Request, found: Batch, form: ReasonForm | None = None) -> dict[str, Any]:
     table = outcome_table(found)
     return {
         "batch": found,
@@ -62,23 +63,23 @@ def _progress(request: HttpRequest, found: Batch, form: ReasonForm | None = None
     }
 
 
-def _runs(request: HttpRequest, found: Batch) -> dict[str, Any]:
+def _runs(request: Request, found: Batch) -> dict[str, Any]:
     chosen = RunFilter(request.GET, auto_id="filter-%s")
     rows = chosen.narrow(presentation.runs_for_lists(Run.objects.filter(batch=found)))
     return {"filter": chosen, "page": newest_first(rows, request.GET)}
 
 
 @require_POST
-def batch_pause(request: HttpRequest, pk: int) -> HttpResponse:
+def batch_pause(request: Request, pk: int) -> HttpResponse:
     return _steer(request, pk, actions.pause_batch, "Paused: no further attempt starts.")
 
 
 @require_POST
-def batch_resume(request: HttpRequest, pk: int) -> HttpResponse:
+def batch_resume(request: Request, pk: int) -> HttpResponse:
     return _steer(request, pk, actions.resume_batch, "Resumed: attempts start again.")
 
 
-def _steer(request: HttpRequest, pk: int, act: Any, done: str) -> HttpResponse:
+def _steer(request: Request, pk: int, act: Any, done: str) -> HttpResponse:
     found = load(Batch.objects.select_related(ENVELOPE, "created_by"), request.user, ENVELOPE, pk=pk)
     require(request.user, found.version.envelope, Role.MANAGER)
     form = ReasonForm(request.POST)
@@ -103,7 +104,7 @@ def _done(form: Form, act: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-def batch_new(request: HttpRequest) -> HttpResponse:
+def batch_new(request: Request) -> HttpResponse:
     """Upload a file of records. With any wrong line nothing is stored, and every wrong line is named."""
     require_somewhere(request.user, *SUBMITTERS)
     form = UploadForm(request.POST or None, request.FILES or None, user=request.user)

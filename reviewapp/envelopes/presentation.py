@@ -1,182 +1,39 @@
-"""A signed version in words for someone who does not program: told, told after a failure, stops, then, at most."""
+"""A version as its page shows it."""
 
 from __future__ import annotations
 
-import inspect
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from controller.budget import Bound, bound
-from controller.checks import CHECKS
-from controller.envelope import IMPLICIT_CHECKS, Edge, Envelope, Limits, Template
-from controller.fallbacks import FALLBACKS
-from controller.ledger import template_for
-from controller.prompt import contract_block
-from reviewapp.envelopes.models import Version
-from reviewapp.runs.differences import laid_out
-
-_NOT_SETTINGS = {"id", "group", "kind", "class", "when", "hint"}
-_IMPLICIT = {
-    "finish": "The reply ends by itself: not cut off, not refused, not filtered.",
-    "json": "The reply is exactly one valid JSON value.",
-    "schema": "The reply keeps the contract.",
-}
+from controller.explain import Explanation, explain
+from reviewapp.envelopes.models import Comment, Version
 
 
 @dataclass(frozen=True, slots=True)
-class CheckView:
-    """One check and what the model may be told when it fails; ``said`` is empty where nothing may be said."""
+class Line:
+    """One line of a source and what is said about it."""
 
-    id: str
-    group: str
-    sentence: str
-    settings: str
-    condition: str
-    said: str
-
-
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    id: str
+    number: int
     text: str
-    carries: str
-    output_tokens: int
-    is_start: bool
-    follows: tuple[str, ...]
+    comments: tuple[Comment, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackView:
-    id: str
-    kind: str
-    sentence: str
-    settings: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The whole page as plain data."""
-
-    content: Envelope
-    contract_text: str
-    plans: tuple[PlanView, ...]
-    checks: tuple[CheckView, ...]
-    stops: tuple[str, ...]
-    retried: str
-    fallbacks: tuple[FallbackView, ...]
-    bound: Bound
-    canonical: str
-
-
-def reading(version: Version) -> Reading | None:
+def reading(version: Version) -> Explanation | None:
     """The version in words; ``None`` where it has no readable content yet (a draft) or any more (an altered row)."""
     if not version.canonical:
         return None
     try:
-        content = version.content
+        return explain(version.content)
     except ValidationError:
         return None
-    return Reading(
-        content=content,
-        contract_text=contract_block(content),
-        plans=tuple(_plans(content)),
-        checks=tuple(_checks(content)),
-        stops=tuple(_stops(content.limits)) + (_infrastructure(content),),
-        retried=_retried(content),
-        fallbacks=tuple(_fallback(item) for item in content.fallback),
-        bound=bound(content),
-        canonical=laid_out(version.canonical),
-    )
 
 
-def _plans(content: Envelope) -> Iterable[PlanView]:
-    for plan in content.plans:
-        follows = tuple(_edge(edge) for edge in content.graph.edges if edge.to == plan.id)
-        carries = " and ".join(
-            {"previous_output": "its previous reply", "errors": "what was wrong in it"}[c] for c in plan.carries
-        )
-        yield PlanView(plan.id, plan.text, carries, content.output_tokens(plan), plan.id == content.graph.start, follows)
-
-
-def _edge(edge: Edge) -> str:
-    on = "anything" if "*" in edge.on else _either(edge.on)
-    return f"after {_either(edge.from_)}, when {on} failed"
-
-
-def _either(names: Iterable[str]) -> str:
-    words = [name.replace("_", " ") for name in names]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
-
-
-def _checks(content: Envelope) -> Iterable[CheckView]:
-    for check, group in IMPLICIT_CHECKS.items():
-        yield CheckView(check, group, _IMPLICIT[check], "", "", _said(template_for(check, group, content)))
-    for spec in content.checks:
-        sentence = spec.hint or _sentence(CHECKS[spec.kind])
-        said = _said(template_for(spec.id, spec.group, content))
-        yield CheckView(spec.id, spec.group, sentence, _settings(spec), spec.when or "", said)
-
-
-def _said(template: Template | None) -> str:
-    return template.text if template is not None else ""
-
-
-def _sentence(module: Any) -> str:
-    """Each check's and fallback's module says in its first line, for people, what it stands for."""
-    return (inspect.getdoc(module) or "").splitlines()[0]
-
-
-def _settings(spec: BaseModel) -> str:
-    """The spec's own settings, without those that say nothing: ``at /total, locale auto``."""
-    data = spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    return ", ".join(f"{name.replace('_', ' ')} {_setting(value)}" for name, value in data.items() if name not in _NOT_SETTINGS)
-
-
-def _setting(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return " ".join(value)
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _fallback(item: Any) -> FallbackView:
-    return FallbackView(item.id, item.kind.replace("_", " "), _sentence(FALLBACKS[item.kind]), _settings(item))
-
-
-def _stops(limits: Limits) -> Iterable[str]:
-    yield f"after {_count(limits.attempts, 'attempt')}, of which at most {_count(limits.repairs, 'repair')}"
-    yield f"after {limits.elapsed_ms / 1000:g} seconds in total, {limits.call_timeout_ms / 1000:g} seconds for a single call"
-    yield f"before a call that could bring the run above {limits.total_tokens:,} tokens"
-    yield f"when the same checks failed at the same places {_count(limits.same_signature, 'time')}"
-    yield f"when the same checks failed at the same kind of place {_count(limits.same_shape, 'time')}"
-    yield f"when one plan was used {_count(limits.same_plan, 'time')}"
-    yield f"after {_count(limits.no_progress, 'retry', 'retries')} in a row without fewer failures"
-    yield "when a retry lost required data or failed in a worse way"
-    yield "when a part of the prompt is larger than its cap: nothing is cut, nothing is sent"
-
-
-def _infrastructure(content: Envelope) -> str:
-    if not content.infrastructure.retries:
-        return "as soon as the endpoint does not answer a call"
-    first, longest = content.infrastructure.backoff_ms
-    retries = _count(content.infrastructure.retries, "repetition")
-    return (
-        f"when the endpoint still does not answer after {retries} of a call, waiting from {first / 1000:g} "
-        f"up to {longest / 1000:g} seconds in between"
-    )
-
-
-def _count(number: int, word: str, several: str = "") -> str:
-    return f"{number:,} {word if number == 1 else several or word + 's'}"
-
-
-def _retried(content: Envelope) -> str:
-    retry = [c.value for c in content.classes.retry]
-    stop = [c.value for c in content.classes.stop]
-    again = f"Asked again after failures of class {_either(retry)}." if retry else "Never asked again after a failed reply."
-    return f"{again} Stopped at once by {_either(stop)}." if stop else again
+def lines_with_comments(source: str, comments: Iterable[Comment]) -> list[Line]:
+    """Every line of the text with its comments. Those about the whole text (line 0) are not among them."""
+    by_line: dict[int, list[Comment]] = {}
+    for comment in comments:
+        by_line.setdefault(comment.line, []).append(comment)
+    lines = source.splitlines()
+    return [Line(number, text, tuple(by_line.get(number, ()))) for number, text in enumerate(lines, start=1)]

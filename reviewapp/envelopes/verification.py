@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from controller.signature import Invalid, Signed, verify
-from reviewapp.envelopes import keys
-from reviewapp.envelopes.models import Version
+from reviewapp import statements
+from reviewapp.envelopes import keys, passkeys
+from reviewapp.envelopes.models import Approval, Version
 
 
-def verified(version: Version, approvals: Iterable[Signed] | None = None) -> Invalid | None:
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One approval as it is stored: the signed statement, and the passkey's assertion over it, or an empty text."""
+
+    signed: Signed
+    passkey: str = ""
+
+
+def verified(version: Version, approvals: Iterable[Stored] | None = None) -> Invalid | None:
     """``None`` when enough people other than the author signed exactly what is stored; else why not.
 
     The cache key is everything that the verdict depends on, so an altered row, a new approval or a revoked key is seen at once.
     """
     if approvals is None:
-        approvals = signed(version.pk)
+        approvals = stored(version.pk)
     canonical = version.canonical.encode("utf-8", "surrogatepass")
     return _verified(
         hashlib.sha256(canonical).digest(),
@@ -28,16 +38,15 @@ def verified(version: Version, approvals: Iterable[Signed] | None = None) -> Inv
         version.author.username,
         tuple(approvals),
         version.envelope.approvals_needed,
+        version.envelope.require_passkey,
         keys.stamp(),
     )
 
 
-def signed(version_id: int) -> tuple[Signed, ...]:
+def stored(version_id: int) -> tuple[Stored, ...]:
     """The stored approvals of a version."""
-    from reviewapp.envelopes.models import Approval
-
-    rows = Approval.objects.filter(version_id=version_id).values_list("statement", "signature", "key_id")
-    return tuple(Signed(*row) for row in rows)
+    rows = statements.every(Approval, ("statement", "signature", "key_id", "passkey"), {"version_id": version_id}, order="id")
+    return tuple(Stored(Signed(*row[:3]), row[3]) for row in rows)
 
 
 class _Bytes:
@@ -61,17 +70,27 @@ def _verified(
     number: int,
     digest: str,
     author: str,
-    approvals: tuple[Signed, ...],
+    approvals: tuple[Stored, ...],
     needed: int,
+    by_passkey: bool,
     stamp: tuple[str, int, int],
 ) -> Invalid | None:
-    return verify(
+    invalid = verify(
         content.data,
         task=task,
         version=number,
         digest=digest,
         author=author,
-        approvals=approvals,
+        approvals=[approval.signed for approval in approvals],
         needed=needed,
         keys=keys.trusted(),
     )
+    return invalid or next(filter(None, (_passkey(approval, by_passkey) for approval in approvals)), None)
+
+
+def _passkey(approval: Stored, is_required: bool) -> Invalid | None:
+    """An assertion that is there must hold, asked for or not: an altered row is a reason to stop."""
+    if not approval.passkey:
+        return Invalid("an approval without the passkey that this envelope asks for") if is_required else None
+    why = passkeys.problem(approval.passkey, approval.signed.statement)
+    return Invalid(why) if why is not None else None

@@ -20,10 +20,15 @@ from controller import envelope as content
 from controller.checks.base import SpecError
 from controller.fuse import Fuse
 from controller.runner import LeaseLost, Prepared, Subject, Surroundings, drive, prepare
+from controller.safe_summary import safe_summary
 from controller.signature import Invalid
 from controller.tokens import CounterUnavailable
+from reviewapp import statements
+from reviewapp.accounts.models import User
 from reviewapp.batches.actions import NotAllowed, pause_batch
-from reviewapp.batches.models import BatchStatus
+from reviewapp.batches.models import Batch, BatchStatus, Record, RecordPayload
+from reviewapp.envelopes.models import Envelope, Version
+from reviewapp.envelopes.notices import tell_operators
 from reviewapp.envelopes.verification import verified
 from reviewapp.runs.endpoints import Endpoints
 from reviewapp.runs.models import LIVE, Run
@@ -41,14 +46,15 @@ def now_ms() -> int:
     return _STARTED_WALL_MS + int((time.monotonic() - _STARTED_MONOTONIC) * 1000)
 
 
+def _free() -> Q:
+    """Live runs that nobody holds and whose time has come, by their own columns alone."""
+    now = timezone.now()
+    return Q(status__in=LIVE) & (Q(lease_until=None) | Q(lease_until__lt=now)) & (Q(not_before=None) | Q(not_before__lte=now))
+
+
 def claimable() -> Q:
     """Live runs of open batches that nobody holds and whose time has come."""
-    now = timezone.now()
-    return (
-        Q(status__in=LIVE, batch__status=BatchStatus.OPEN)
-        & (Q(lease_until=None) | Q(lease_until__lt=now))
-        & (Q(not_before=None) | Q(not_before__lte=now))
-    )
+    return _free() & Q(batch__status=BatchStatus.OPEN)
 
 
 def claim(worker: str, limit: int, *, lease_seconds: int | None = None) -> list[tuple[int, int]]:
@@ -61,11 +67,23 @@ def claim(worker: str, limit: int, *, lease_seconds: int | None = None) -> list[
         rows = Run.objects.filter(claimable()).order_by("pk")
         if connection.features.has_select_for_update_skip_locked:
             rows = rows.select_for_update(skip_locked=True, of=("self",))
-        ids = list(rows.values_list("pk", flat=True)[:limit])
-        if not ids:
-            return []
-        Run.objects.filter(pk__in=ids).update(lease_owner=worker, lease_until=until, fence=F("fence") + 1)
-        return list(Run.objects.filter(pk__in=ids).order_by("pk").values_list("pk", "fence"))
+        # Nobody else writes these rows before this transaction ends: their locks are held, or on SQLite the whole database is.
+        free = list(rows.values_list("pk", "fence")[:limit])
+        if free:
+            ids = [pk for pk, _ in free]
+            Run.objects.filter(pk__in=ids).update(lease_owner=worker, lease_until=until, fence=F("fence") + 1)
+        return [(pk, fence + 1) for pk, fence in free]
+
+
+def claim_one(worker: str, run_id: int) -> int | None:
+    """This very run for ``worker``, as its fence; ``None`` where it cannot be claimed now. Of two that ask, one gets it."""
+    until = timezone.now() + timedelta(seconds=settings.COUNTERSIGN_LEASE_SECONDS)
+    with transaction.atomic():
+        # No join: PostgreSQL looks again at the row's own columns when another worker was quicker, not at a subquery over them.
+        free = Run.objects.filter(_free(), pk=run_id, batch__in=Batch.objects.filter(status=BatchStatus.OPEN))
+        if not free.update(lease_owner=worker, lease_until=until, fence=F("fence") + 1):
+            return None
+        return Run.objects.values_list("fence", flat=True).get(pk=run_id)
 
 
 def renew(held: Iterable[tuple[int, int]]) -> None:
@@ -80,11 +98,7 @@ def renew(held: Iterable[tuple[int, int]]) -> None:
 
 def execute(run_id: int, fence: int) -> bool:
     """Works one claimed run as far as it goes. True where it ended. Harmless when the claim is no longer held."""
-    run = (
-        Run.objects.select_related("record__payload", "version__envelope", "version__author", "batch")
-        .filter(pk=run_id, fence=fence, ended_at=None)
-        .first()
-    )
+    run = _held(run_id, fence)
     if run is None:
         return False
     try:
@@ -104,12 +118,34 @@ def execute(run_id: int, fence: int) -> bool:
     return ended.result is not None
 
 
+_WORKED = (
+    statements.Join(Record, 0, "record_id"),
+    statements.Join(RecordPayload, 0, "record_id"),
+    statements.Join(Batch, 0, "batch_id"),
+    statements.Join(Version, 0, "version_id"),
+    statements.Join(Envelope, 4, "envelope_id"),
+    statements.Join(User, 4, "author_id", ("id", "username")),
+)
+"""What working a run reads beside its own row."""
+
+
+def _held(run_id: int, fence: int) -> Run | None:
+    """The claimed run with everything that working it reads, fresh from the database; ``None`` where the claim is not held."""
+    found = statements.together(Run, _WORKED, {"id": run_id, "fence": fence, "ended_at": None})
+    if found is None:
+        return None
+    run, run.record, run.record.payload, run.batch, run.version, run.version.envelope, run.version.author = found
+    run.batch.version = run.version
+    return run
+
+
 def _pause(run: Run, error: Exception) -> None:
     """A version that cannot be made ready here would only make dead letters: the batch waits for a person instead."""
-    log.error("%s cannot run here: %s", run.version, error)
+    summary = safe_summary(error)
+    log.error("%s cannot run here: %s", run.version, summary)
     release(run)
     with contextlib.suppress(NotAllowed):
-        pause_batch(run.batch, by=None, why=f"{run.version} cannot run here: {str(error)[:300]}")
+        pause_batch(run.batch, by=None, why=f"{run.version} cannot run here: {summary[:300]}")
 
 
 def _sleep(milliseconds: int) -> None:
@@ -120,9 +156,12 @@ def _ready(run: Run) -> tuple[Fuse | None, Prepared]:
     """The prepared version, and the fuse that stops the run where the version may not run. Fails closed."""
     invalid = verified(run.version)
     if isinstance(invalid, Invalid):
-        log.error("%s may not run: %s", run.version, invalid.why)
+        tell_operators(run.version, f"it may not run: {invalid.why}")
         return Fuse.SIGNATURE_INVALID, _refused_version()
-    return None, _prepared(run.version.digest, run.version.canonical)
+    prepared = _prepared(run.version.digest, run.version.canonical)
+    # The same content, read once per version: the digest was verified a moment ago.
+    run.version.content = prepared.envelope
+    return None, prepared
 
 
 @lru_cache(maxsize=64)

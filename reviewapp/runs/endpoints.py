@@ -16,7 +16,7 @@ from django.conf import settings
 from controller.backends.cassette import Cassette
 from controller.backends.openai_compatible import OpenAICompatible
 from controller.backends.recorded import Recorded
-from controller.reply import Backend
+from controller.reply import Backend, Fault, InfrastructureError, Reply, Request
 
 CASSETTE = "cassette:"
 
@@ -53,9 +53,22 @@ class Endpoints(dict[str, Backend]):
 def _backend(found: Endpoint) -> Backend:
     if found.address.startswith(CASSETTE):
         return Recorded(_cassette(found.address))
-    return OpenAICompatible(
-        found.address, found.model, os.environ.get(found.key_name) or None, pool=max(64, settings.COUNTERSIGN_THREADS)
-    )
+    key, pool = os.environ.get(found.key_name) or None, max(64, settings.COUNTERSIGN_THREADS)
+    try:
+        return OpenAICompatible(found.address, found.model, key, pool=pool)
+    except ValueError as error:
+        return Unusable(found.alias, str(error))
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """Stands in for an endpoint whose settings cannot be right: each call says so, and nothing is sent."""
+
+    alias: str
+    why: str
+
+    def complete(self, request: Request, timeout_ms: int) -> Reply:
+        raise InfrastructureError(Fault.CONFIGURATION, f"the alias {self.alias}: {self.why}", retryable=False)
 
 
 @lru_cache(maxsize=8)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """``document[start:end]`` is evidence for the finding ``key``. ``shown`` marks are visible before anything is pointed at."""
+    """``document[start:end]`` is evidence for the finding ``key``. ``shown``: visible before anything is pointed at."""
 
     start: int
     end: int
@@ -20,7 +21,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the document. ``keys`` is empty where nothing points; ``tone`` is ``passed``, ``failed`` or empty (not shown)."""
+    """A stretch of the document. ``keys`` is empty where nothing points; ``tone`` is passed, failed or empty (not shown)."""
 
     text: str
     keys: tuple[str, ...] = ()
@@ -42,7 +43,7 @@ def segments(document: str, marks: Iterable[Mark], limit: int | None = None) -> 
         opening.setdefault(mark.start, []).append(mark)
     active: list[Mark] = []
     found = []
-    for start, stop in zip(cuts, cuts[1:], strict=False):
+    for start, stop in itertools.pairwise(cuts):
         active = [m for m in active if m.end > start] + opening.get(start, [])
         found.append(_segment(document[start:stop], active))
     return found

@@ -18,6 +18,10 @@ from django.db import DatabaseError, close_old_connections, connections
 from django.db.models import F
 from django.utils import timezone
 
+from controller.safe_summary import safe_summary
+from reviewapp.batches.models import BatchStatus
+from reviewapp.deadletters import jobs
+from reviewapp.envelopes import shadow_work
 from reviewapp.runs import actions
 from reviewapp.runs.models import LIVE, Run, Worker
 
@@ -49,17 +53,21 @@ class LocalExecutor:
         )
         beat = threading.Thread(target=self._heartbeat, name="heartbeat", daemon=True)
         beat.start()
+        queue = jobs.in_thread(self.name, self._stopping)
+        shadows = shadow_work.in_thread(self.name, self._stopping)
         try:
             with ThreadPoolExecutor(self.threads, thread_name_prefix="run") as pool:
                 while not self._stopping.is_set():
                     self._turn(pool, on_progress)
-                    if until_idle and not self._held and not Run.objects.filter(status__in=LIVE, batch__status="open").exists():
+                    if until_idle and not self._held and _is_idle():
                         break
                 while self._held:
                     self._collect(timeout=None, on_progress=on_progress)
         finally:
             self._stopping.set()
             beat.join()
+            queue.join()
+            shadows.join()
             Worker.objects.filter(name=self.name).update(stopped_at=timezone.now(), finished=F("finished") + self.finished)
         return self.finished
 
@@ -81,9 +89,9 @@ class LocalExecutor:
     def _claim(self, limit: int) -> list[tuple[int, int]]:
         try:
             return actions.claim(self.name, limit)
-        except DatabaseError:
+        except DatabaseError as error:
             # The database may be locked, restarting or full for a while; the queue is still there afterwards.
-            log.exception("could not claim runs; trying again")
+            log.error("could not claim runs; trying again: %s", safe_summary(error))
             self._stopping.wait(1)
             close_old_connections()
             return []
@@ -106,19 +114,30 @@ class LocalExecutor:
                     held = list(self._held.values())
                 actions.renew(held)
                 Worker.objects.filter(name=self.name).update(heartbeat_at=timezone.now())
-            except DatabaseError:
-                log.exception("could not renew leases; trying again")
+            except DatabaseError as error:
+                log.error("could not renew leases; trying again: %s", safe_summary(error))
                 close_old_connections()
             if self._stopping.is_set():
                 time.sleep(0.2)
         connections.close_all()
 
 
+def _is_idle() -> bool:
+    """No live run of an open batch is left. While the database cannot say, there may be."""
+    try:
+        return not Run.objects.filter(status__in=LIVE, batch__status=BatchStatus.OPEN).exists()
+    except DatabaseError as error:
+        log.error("could not look for runs; trying again: %s", safe_summary(error))
+        close_old_connections()
+        return False
+
+
 def _work(run_id: int, fence: int) -> bool:
-    """One run in one thread. Whatever goes wrong with it, the worker lives on: the lease runs out, and the run is taken up again."""
+    """One run in one thread. Whatever goes wrong with it, the worker lives on; the run is taken up again after its lease."""
     try:
         return actions.execute(run_id, fence)
-    except Exception:
-        log.exception("run %s could not be worked; it is taken up again when its lease ends", run_id)
+    except Exception as error:
+        # Not the traceback: what an exception says may quote the document or the reply that it choked on.
+        log.error("run %s could not be worked; it is taken up again when its lease ends: %s", run_id, safe_summary(error))
         close_old_connections()
         return False

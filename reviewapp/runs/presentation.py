@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from controller.fuse import WORDS, Fuse
 from reviewapp.runs import differences, evidence, values
 from reviewapp.runs.evidence import Mark, Segment
-from reviewapp.runs.models import Attempt, AttemptStatus, Event, Run
+from reviewapp.runs.models import Attempt, AttemptPayload, AttemptStatus, Event, Run
 
 MOST_CHARS = 20_000
 """Characters of a document, a reply or a block that a page shows before it is asked for all."""
@@ -128,28 +129,37 @@ def _compared(view: AttemptView, before: AttemptView | None) -> AttemptView:
 
 
 def _attempt(row: Attempt, *, whole: bool) -> AttemptView:
-    payload = row.payload
-    report = json.loads(payload.report) if payload.report else {}
+    # A call that is still going on has no payload yet.
+    payload = getattr(row, "payload", None) or AttemptPayload(prompt="[]", directives="[]", reply="null", report="{}")
+    report = json.loads(payload.report or "{}")
+    reply = values.printable(json.loads(payload.reply or "null") or "")
     findings = [_finding(row.number, at, found) for at, found in enumerate(report.get("findings", ()))]
     return AttemptView(
         attempt=row,
         title=f"{KINDS.get(row.kind, row.kind)} {row.number}",
         state="passed" if row.status == AttemptStatus.REPLIED and row.passed else row.status,
-        fault=FAULTS.get(row.fault, row.fault),
+        fault=f"{FAULTS.get(row.fault, row.fault)} {report.get('fault', '')}".strip(),
         blocks=tuple(_block(block, whole=whole) for block in json.loads(payload.prompt)),
-        directives=tuple(json.loads(payload.directives)),
-        reply=cut(payload.reply, whole=whole),
+        directives=tuple(values.printable(text) for text in json.loads(payload.directives)),
+        reply=cut(reply, whole=whole),
         failing=tuple(f for f in findings if not f.passed),
         passing=tuple(f for f in findings if f.passed),
         value_text=report.get("value_text", ""),
-        raw_reply=payload.reply,
+        raw_reply=reply,
     )
 
 
 def _block(block: dict[str, Any], *, whole: bool) -> BlockView:
     name = block["name"]
     title = BLOCKS.get(name, name.replace("_", " ").capitalize())
-    return BlockView(title, block["role"], block["tokens"], block["cap"], cut(block["text"], whole=whole), name == "document")
+    return BlockView(
+        title,
+        block["role"],
+        block["tokens"],
+        block["cap"],
+        cut(values.printable(block["text"]), whole=whole),
+        name == "document",
+    )
 
 
 def _finding(number: int, at: int, found: dict[str, Any]) -> FindingView:
@@ -183,6 +193,14 @@ def document(text: str, views: list[AttemptView], shown: AttemptView | None, *, 
     return evidence.segments(text, marks, None if whole else MOST_CHARS)
 
 
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]")
+
+
+def turns_direction(text: str) -> bool:
+    """Whether the text holds control characters that show it in another order than it is written."""
+    return _TURNS.search(text) is not None
+
+
 def value_rows(value_text: str, views: list[AttemptView]) -> list[ValueRow] | None:
     """The value's leaves beside the findings of the attempt that gave it; ``None`` where there is no value."""
     leaves = values.rows(value_text) if value_text else None
@@ -208,8 +226,7 @@ def outcome_words(run: Run, result: dict[str, Any]) -> str:
     if run.status == "accepted":
         return _accepted(run, result)
     stopped = WORDS[Fuse(run.fuse)] if run.fuse in Fuse.__members__.values() else run.fuse
-    tried = f" The fallback {run.fallback} handed it on." if run.fallback else " No fallback could finish it."
-    return f"{stopped}{tried} It waits for a person."
+    return f"{stopped} No fallback could finish it: it waits for a person."
 
 
 def _accepted(run: Run, result: dict[str, Any]) -> str:

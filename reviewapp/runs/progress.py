@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -37,19 +37,15 @@ def print_table(batches: Sequence[Batch]) -> None:
     Console().print(table)
 
 
-def _rows(tables: dict[int, OutcomeTable]) -> list[tuple[str, object]]:
+def _rows(tables: dict[int, OutcomeTable]) -> list[tuple[str, Callable[[OutcomeTable], str]]]:
     fuses = sorted({fuse for table in tables.values() for fuse in table.dead_by_fuse})
-    rows: list[tuple[str, object]] = [
+    rows: list[tuple[str, Callable[[OutcomeTable], str]]] = [
         ("records", lambda t: f"{t.total:,}"),
         ("accepted on attempt 1", lambda t: f"{t.first:,}"),
         ("accepted on a later attempt", lambda t: f"{t.later:,}"),
         ("accepted by fallback", lambda t: f"{t.fallback:,}"),
     ]
-    for fuse in fuses:
-        known = fuse in {f.value for f in Fuse}
-        rows.append(
-            (f"dead letter: {fuse if known else fuse + ' (fallback)'}", lambda t, f=fuse: f"{t.dead_by_fuse.get(f, 0):,}")
-        )
+    rows += [_dead_row(fuse) for fuse in fuses]
     rows += [
         ("not ended", lambda t: f"{t.live:,}"),
         ("calls", lambda t: f"{t.calls:,}"),
@@ -57,3 +53,8 @@ def _rows(tables: dict[int, OutcomeTable]) -> list[tuple[str, object]]:
         ("seconds", lambda t: f"{t.seconds:.1f}"),
     ]
     return rows
+
+
+def _dead_row(fuse: str) -> tuple[str, Callable[[OutcomeTable], str]]:
+    known = fuse in {f.value for f in Fuse}
+    return f"dead letter: {fuse if known else fuse + ' (fallback)'}", lambda t: f"{t.dead_by_fuse.get(fuse, 0):,}"

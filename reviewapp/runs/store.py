@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import F
@@ -18,13 +18,25 @@ from django.utils import timezone
 from controller.fuse import Fuse
 from controller.machine import Finish, RunStatus
 from controller.machine import Run as RunState
-from controller.report import CheckReport, signature_hash
+from controller.report import CheckReport
 from controller.runner import Begun, Change, Ended, Hold, LeaseLost
+from reviewapp import statements
+from reviewapp.batches import endpoint_states
 from reviewapp.batches.models import BatchStatus
-from reviewapp.deadletters.models import DeadLetter
+from reviewapp.deadletters.actions import open_dead_letter
 from reviewapp.envelopes.models import Status
 from reviewapp.runs.models import Attempt, AttemptPayload, AttemptStatus, Event, Outcome, Run
 from reviewapp.runs.state import dump, dump_report
+from reviewapp.samples.finishing import run_ended
+
+_ANYWAY: tuple[str, tuple[str, ...]] = ("", ())
+_MAY_BEGIN = (
+    "batch_id IN (SELECT id FROM batches_batch WHERE status = %s)"
+    " AND version_id IN (SELECT id FROM envelopes_version WHERE status = %s)",
+    (BatchStatus.OPEN.value, Status.APPROVED.value),
+)
+"""A call may begin. The fence stands beside it in the same WHERE, not behind a join: where another worker was quicker,
+PostgreSQL looks again at the row's own columns, but not at what a subquery had found over them."""
 
 
 class DatabaseStore:
@@ -34,6 +46,8 @@ class DatabaseStore:
         self._row = run
         self._refusal = refusal
         self._begun: dict[int, Begun] = {}
+        self._attempts: dict[int, int] = {}
+        self._resting: datetime | None = None
 
     def permission(self) -> Hold | Fuse | None:
         return self._refusal
@@ -42,10 +56,10 @@ class DatabaseStore:
         """See ``controller.runner.Store``. ``LeaseLost`` where another worker has the run."""
         begins = any(change.begun is not None for change in changes)
         with transaction.atomic():
-            rows = Run.objects.filter(pk=self._row.pk, fence=self._row.fence, ended_at=None)
-            if begins:
-                rows = rows.filter(batch__status=BatchStatus.OPEN, version__status=Status.APPROVED)
-            if not rows.update(**self._columns(run)):
+            if begins and self._endpoint_rests(changes):
+                return Hold.HOLD
+            held = {"id": self._row.pk, "fence": self._row.fence, "ended_at": None}
+            if not statements.update(Run, held, only_if=_MAY_BEGIN if begins else _ANYWAY, **self._columns(run)):
                 return self._why_not(begins)
             self._write(run, changes)
         return None
@@ -58,6 +72,19 @@ class DatabaseStore:
             .first()
         )
         return None if stored is None else json.loads(stored)
+
+    def _endpoint_rests(self, changes: Sequence[Change]) -> bool:
+        """An endpoint whose own breaker is open is left alone: nothing is sent or counted, the run comes back later."""
+        for change in changes:
+            if change.begun is None:
+                continue
+            alias, version = change.begun.call.alias, self._row.version
+            self._resting = endpoint_states.may_call(alias, lambda v=version: v.content.limits.call_timeout_ms, timezone.now())
+            if self._resting is not None:
+                held = Run.objects.filter(pk=self._row.pk, fence=self._row.fence, ended_at=None)
+                held.update(not_before=self._resting)
+                return True
+        return False
 
     def _why_not(self, begins: bool) -> Hold | Fuse:
         found = (
@@ -79,7 +106,7 @@ class DatabaseStore:
             "tokens_counted": run.tokens,
             "tokens_reported": _sum(run.prompt_tokens_reported, run.output_tokens_reported),
             "duration_ms": run.elapsed_ms,
-            "not_before": now + timedelta(milliseconds=_left(run)) if run.status is RunStatus.WAITING else None,
+            "not_before": now + timedelta(milliseconds=_left(run)) if run.status is RunStatus.WAITING else self._resting,
         }
         if self._row.started_at is None:
             columns["started_at"] = self._row.started_at = now
@@ -102,12 +129,10 @@ class DatabaseStore:
                 self._begin(change.begun)
             if change.ended is not None:
                 self._end(change.ended)
-        Event.objects.bulk_create(
-            [
-                Event(run_id=self._row.pk, at=now, kind=c.kind, from_status=c.before, to_status=c.after, why=c.why)
-                for c in changes
-            ]
-        )
+        for c in changes:
+            statements.insert(
+                Event, run_id=self._row.pk, at=now, kind=c.kind, from_status=c.before.value, to_status=c.after.value, why=c.why
+            )
         for change in changes:
             if change.finish is not None:
                 self._finish(run, change.finish, change.report)
@@ -115,7 +140,8 @@ class DatabaseStore:
     def _begin(self, begun: Begun) -> None:
         call = begun.call
         self._begun[call.number] = begun
-        Attempt.objects.create(
+        self._attempts[call.number] = statements.insert(
+            Attempt,
             run_id=self._row.pk,
             number=call.number,
             kind=call.kind.value,
@@ -133,9 +159,11 @@ class DatabaseStore:
         failures = report.failures if report is not None else ()
         lost = ended.fault is not None and ended.fault.value == "lost"
         status = AttemptStatus.REPLIED if reply else (AttemptStatus.LOST if lost else AttemptStatus.FAILED)
-        attempt = Attempt.objects.filter(run_id=self._row.pk, number=ended.number)
-        attempt.update(
-            status=status,
+        attempt_id = self._attempts.get(ended.number) or _attempt_of(self._row.pk, ended.number)
+        statements.update(
+            Attempt,
+            {"id": attempt_id},
+            status=status.value,
             finish=reply.finish.value if reply else "",
             fault=ended.fault.value if ended.fault else "",
             final_class=report.final_class.value if report and report.final_class else "",
@@ -149,8 +177,11 @@ class DatabaseStore:
             ended_at=now,
         )
         begun = self._begun.get(ended.number)
-        AttemptPayload.objects.create(
-            attempt_id=attempt.values_list("pk", flat=True).get(),
+        if begun is not None:
+            _note_endpoint(begun.call.alias, ended)
+        statements.insert(
+            AttemptPayload,
+            attempt_id=attempt_id,
             prompt=json.dumps(_blocks(begun), ensure_ascii=True),
             directives=json.dumps(begun.directives if begun else [], ensure_ascii=True),
             # As a JSON text: it keeps lone surrogates and NUL, which no PostgreSQL text column takes.
@@ -161,7 +192,8 @@ class DatabaseStore:
     def _finish(self, run: RunState, finish: Finish, report: CheckReport | None) -> None:
         now = timezone.now()
         result = finish.result
-        Outcome.objects.create(
+        statements.insert(
+            Outcome,
             run_id=self._row.pk,
             kind=result.status,
             result=json.dumps({name: getattr(result, name) for name in result.__dataclass_fields__}, ensure_ascii=True),
@@ -169,19 +201,22 @@ class DatabaseStore:
             created_at=now,
         )
         if run.status is RunStatus.DEAD_LETTERED:
-            failures = report.failures if report is not None else ()
-            words = ", ".join(sorted({f"{f.check} {f.pointer}".strip() for f in failures}))
-            DeadLetter.objects.create(
-                run_id=self._row.pk,
-                envelope_id=self._row.version.envelope_id,
-                batch_id=self._row.batch_id,
-                fuse=run.fuse.value if run.fuse else result.reason,
-                final_class=result.final_class,
-                signature=signature_hash(report.shape() if report is not None else (), f"{result.final_class}/{result.reason}"),
-                failing=words[:497] + "…" if len(words) > 498 else words,
-                request=json.dumps(result.request) if result.request else "",
-                created_at=now,
-            )
+            open_dead_letter(self._row, fuse=run.fuse, result=result, report=report, now=now)
+        run_ended(self._row, run, result, now)
+
+
+def _attempt_of(run_id: int, number: int) -> int:
+    """The row of a call that another worker began."""
+    found = statements.first(Attempt, ("id",), {"run_id": run_id, "number": number})
+    assert found is not None, f"attempt {number} of run {run_id} was written before its call"
+    return int(found[0])
+
+
+def _note_endpoint(alias: str, ended: Ended) -> None:
+    if ended.fault is None:
+        endpoint_states.answered(alias)
+    else:
+        endpoint_states.failed(alias, ended.fault)
 
 
 def release(run: Run) -> None:

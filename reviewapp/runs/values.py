@@ -25,6 +25,11 @@ class Row:
     is_null: bool
 
 
+def printable(text: str) -> str:
+    """The text as it can be sent to a browser: halves of surrogate pairs, which UTF-8 cannot carry, become U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def rows(value_text: str) -> list[Row] | None:
     """The leaves of the value in order, at most ``MOST_ROWS`` + 1 of them; ``None`` where the text is no JSON value."""
     try:
@@ -47,5 +52,5 @@ def _leaves(value: Any, place: str) -> Iterator[Row]:
         for index, item in enumerate(value):
             yield from _leaves(item, f"{place}/{index}")
     else:
-        text = str(value) if isinstance(value, Written) else json.dumps(value, ensure_ascii=False)
-        yield Row(place or "/", text, value is None)
+        text = value if isinstance(value, Written) else json.dumps(value, ensure_ascii=False)
+        yield Row(printable(place) or "/", printable(text), value is None)

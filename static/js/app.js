@@ -65,6 +65,7 @@
 
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || isTyping(event.target)) return;
+    if (event.key.length > 1 || event.key === " ") return; // Enter, Space and Tab belong to what has the focus
     if (document.querySelector("dialog[open]") || !areOn()) return;
     if (event.key === "?") {
       event.preventDefault();

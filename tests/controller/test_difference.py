@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from controller.difference import Change, Kind, compare, raw
+from controller.difference import Change, Kind, compare
+from controller.text_difference import raw
 from tests.envelopes import SMALL, small
 
 CHECK = SMALL["checks"][0]

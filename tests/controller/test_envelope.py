@@ -50,7 +50,7 @@ REFUSED = [
     ({"plans": [{"id": "copy", "text": "x"}, {"id": "copy", "text": "y"}]}, "plan 'copy' is there twice"),
     ({"checks": [{"id": "json", "group": "g", "kind": "regex", "at": "/total", "pattern": "x"}]}, "'json' is there twice"),
     ({"fallback": [{"id": "a", "kind": "partial"}, {"id": "a", "kind": "partial"}]}, "fallback 'a' is there twice"),
-    ({"classes__retry": ["policy_rejection"]}, "it stops at once"),
+    ({"classes": {"retry": ["policy_rejection"]}}, "it stops at once"),
     ({"classes__retry": ["missing_source_data"]}, "both retried and stopped"),
     ({"classes__stop": ["infrastructure"]}, "its own counter"),
     ({"tokens": {"counter": "tokenizer_file"}}, "needs path and sha256"),

@@ -33,7 +33,7 @@ from controller.machine import (
     Woke,
     step,
 )
-from controller.reply import Fault, Reply, Usage
+from controller.reply import Fault, Reply, Request, Usage
 from controller.report import CheckReport, FailureClass, Finding
 from controller.tokens import utf8_bytes
 from tests.envelopes import small
@@ -407,6 +407,33 @@ def test_vote_that_may_not_be_asked_is_an_eval_error() -> None:
     assert command.result.judge == "pass"
 
 
+@pytest.mark.parametrize(
+    ("run", "changes"),
+    [({"elapsed_ms": 12_000}, {}), ({"tokens": 19_500}, {}), ({}, {"judge_request": None})],
+    ids=["time", "tokens", "cap"],
+)
+def test_judge_is_only_asked_within_limits(run: dict[str, Any], changes: dict[str, Any]) -> None:
+    """512 of 20,000 tokens are kept for the vote itself."""
+    envelope, calling = judged()
+    ready = replace(calling, status=RunStatus.READY, call=None, tokens=0)
+    begin = Begin(DOCUMENT, utf8_bytes, judge_request=Request("judge", (), 512), judge_tokens=10)
+    asked, command = step(envelope, ready, begin, 0)
+    assert isinstance(command, MakeCall)
+    assert (asked.tokens, asked.calls, command.timeout_ms) == (522, 3, 8_000)
+    assert asked.call == Call(3, CallKind.JUDGE, "", "judge", 10, 512)
+    _, command = step(envelope, replace(ready, **run), replace(begin, **changes), 0)
+    assert isinstance(command, Finish)
+    assert command.result.judge == "eval_error"
+
+
+def test_judge_may_use_the_last_token() -> None:
+    envelope, calling = judged()
+    begin = Begin(DOCUMENT, utf8_bytes, judge_request=Request("judge", (), 512), judge_tokens=10)
+    for tokens, asked in ((20_000 - 522, True), (20_000 - 521, False)):
+        _, command = step(envelope, replace(calling, status=RunStatus.READY, call=None, tokens=tokens), begin, 0)
+        assert isinstance(command, MakeCall) is asked
+
+
 def test_verdict_is_no_regression() -> None:
     """The judged output keeps every value that the attempt before it had, and broke no rule: that is progress."""
     envelope, run = judged(("fail:-c", "fail:-c"))
@@ -481,3 +508,4 @@ def test_refused_run_is_not_retryable() -> None:
     _, command = step(small(), run, Refused(Fuse.SIGNATURE_INVALID), 0)
     assert isinstance(command, Finish)
     assert (command.result.reason, command.result.retryable, command.result.fault) == ("signature_invalid", False, "")
+    assert (command.result.status, command.result.fallback, command.result.judge) == ("dead_lettered", "", "")

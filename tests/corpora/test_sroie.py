@@ -57,9 +57,10 @@ def test_every_real_reply_ends_as_judged(
     assert found.accepted + sum(found.dead_by_class.values()) == RECORDS
     ended = {story.key: (story.status, story.final_class if story.status == "dead_lettered" else "") for story in found.stories}
     assert ended == expected(shared_data, envelope=envelope, replies=replies)
-    assert all(
-        story.calls == (1 if story.status == "accepted" or story.final_class == "truncated" else 2) for story in found.stories
-    )
+    attempts = read((ENVELOPES / f"{envelope}.yaml").read_text(encoding="utf-8")).limits.attempts
+    # The recorded model repeats itself: a second attempt fails in the same way, and the run stops there.
+    once = {story.key for story in found.stories if story.status == "accepted" or story.final_class == "truncated"}
+    assert all(story.calls == (1 if story.key in once else min(2, attempts)) for story in found.stories)
 
 
 def test_base_replies_are_classed_as_what_they_are(shared_data: Path) -> None:

@@ -124,6 +124,12 @@ def words(value: str) -> str:
 
 
 @register.filter
+def failure(failure_class: str) -> str:
+    """The failure class as part of a sentence."""
+    return states.CLASSES.get(failure_class, words(failure_class))
+
+
+@register.filter
 def why(fuse: str) -> str:
     """The fuse as a sentence."""
     return WORDS[Fuse(fuse)] if fuse in Fuse.__members__.values() else words(fuse)

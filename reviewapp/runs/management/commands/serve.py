@@ -30,8 +30,13 @@ class Command(BaseCommand):
             commands.append([sys.executable, str(settings.BASE_DIR / "manage.py"), "controller"])
         started = [subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) for command in commands]
         self.stdout.write(f"\nhttp://{options['host']}:{options['port']}/ (Ctrl+C stops)")
+
+        def stop(*_: object) -> None:
+            for process in started:
+                process.terminate()
+
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: [process.terminate() for process in started])
+            signal.signal(number, stop)
         codes = [process.wait() for process in started[:1]]
         for process in started[1:]:
             process.terminate()
