@@ -1,0 +1,182 @@
+"""How fast the controller and the whole path are: ``python -m benchmarks.bench [--records N] [--rounds N]``.
+
+Both are measured beside a plain loop that does the same work without the product: build the same request, ask the same backend,
+``json.loads``, JSON Schema, the same ten checks. On one core, in one process, alternating, so that the ratios mean something on
+a machine that does other things; seconds are CPU seconds of this process for the controller, wall seconds for the whole path.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+import jsonschema_rs
+
+from benchmarks.receipts import ENVELOPE, receipt
+from benchmarks.scratch import installation, signed
+from controller import machine
+from controller.authoring import read
+from controller.checks.base import Subject as Judged
+from controller.document import Document
+from controller.reply import Backend, Reply, Request
+from controller.runner import Prepared, Subject, Surroundings, drive, prepare
+from controller.testing import MemoryStore
+
+CPU_BAR_MS = 1.0
+RATE_BAR = 150
+
+
+class Known:
+    """The scripted backend of the benchmark: knows the right reply by the record's id, and keeps nothing."""
+
+    def __init__(self, replies: dict[str, str]) -> None:
+        self.replies = replies
+
+    def complete(self, request: Request, timeout_ms: int) -> Reply:
+        return Reply(self.replies[request.record])
+
+
+class Everywhere(dict[str, Backend]):
+    """One backend behind every alias."""
+
+    def __init__(self, backend: Backend) -> None:
+        super().__init__(default=backend)
+
+
+def one_core() -> str:
+    """Binds the process to one core where the system can, and says which."""
+    if not hasattr(os, "sched_setaffinity"):
+        return "not bound to a core: this system cannot"
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return f"bound to core {core}"
+
+
+def controlled(prepared: Prepared, documents: Sequence[tuple[str, str]]) -> None:
+    """Each record through prompt, machine, checks and runner, over a store in memory that is dropped with it."""
+    around = Surroundings(lambda: time.monotonic_ns() // 1_000_000, lambda ms: None, lambda: 0.0)
+    for key, text in documents:
+        subject = Subject(key, text, hashlib.sha256(text.encode()).hexdigest())
+        run = drive(prepared, subject, machine.start(prepared.envelope), MemoryStore(), around)
+        assert run.status is machine.RunStatus.ACCEPTED, run.result
+
+
+def plain_loop(prepared: Prepared, template: Request) -> Callable[[Sequence[tuple[str, str]]], None]:
+    """The loop that a script would have: no caps, no budget, no history, no second chance."""
+    backend = prepared.backends["default"]
+    validator = jsonschema_rs.validator_for(dict(prepared.envelope.contract))
+    checks = [rule.check for rule in prepared.judge.rules]
+    system, user = template.messages
+
+    def loop(documents: Sequence[tuple[str, str]]) -> None:
+        for key, text in documents:
+            messages = (system, type(user)("user", f"{user.content}\n{text}"))
+            reply = backend.complete(Request("default", messages, 400, record=key, attempt=1), 20_000)
+            value = json.loads(reply.text or "")
+            assert validator.is_valid(value)
+            subject = Judged(Document(text), value)
+            assert all(finding.passed for check in checks for finding in check(subject))
+
+    return loop
+
+
+def cpu_ms(work: Callable[[], None], count: int) -> float:
+    """CPU milliseconds of this process per record."""
+    began = time.process_time()
+    work()
+    return (time.process_time() - began) * 1000 / count
+
+
+def measure_controller(records: int, rounds: int) -> tuple[float, float]:
+    """Median CPU ms per record: controlled, plain."""
+    prepared, documents = _prepared(records)
+    template = _template(prepared, documents[0])
+    plain = plain_loop(prepared, template)
+    controlled(prepared, documents[:50])
+    plain(documents[:50])
+    pairs = [
+        (cpu_ms(lambda: controlled(prepared, documents), records), cpu_ms(lambda: plain(documents), records))
+        for _ in range(rounds)
+    ]
+    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+
+
+def _prepared(records: int) -> tuple[Prepared, list[tuple[str, str]]]:
+    made = {f"r{number:06d}": receipt(number) for number in range(records)}
+    backend = Known({key: reply for key, (_, reply) in made.items()})
+    envelope = read(ENVELOPE.read_text(encoding="utf-8"))
+    return prepare(envelope, Everywhere(backend)), [(key, document) for key, (document, _) in made.items()]
+
+
+def _template(prepared: Prepared, document: tuple[str, str]) -> Request:
+    """The first request of a run, for a plain loop of the same size."""
+    asked: list[Request] = []
+
+    class Listening:
+        def complete(self, request: Request, timeout_ms: int) -> Reply:
+            asked.append(request)
+            return prepared.backends["default"].complete(request, timeout_ms)
+
+    listening = Prepared(prepared.envelope, prepared.judge, prepared.count, Everywhere(Listening()))
+    controlled(listening, [document])
+    system, user = asked[0].messages
+    return Request("default", (system, type(user)("user", user.content.replace(document[1], ""))), 400)
+
+
+def measure_whole_path(records: int, threads: int) -> tuple[float, float, float]:
+    """Records per second: submitted, worked end to end, plain loop."""
+    from reviewapp.batches.actions import submit_lines
+    from reviewapp.batches.queries import outcome_table
+    from reviewapp.runs import actions
+    from reviewapp.runs.executor import LocalExecutor
+
+    prepared, documents = _prepared(records)
+    actions.Endpoints = lambda: prepared.backends  # type: ignore[assignment,misc]
+    version = signed(ENVELOPE.read_text(encoding="utf-8"))
+    lines = [json.dumps({"id": key, "document": text}).encode() + b"\n" for key, text in documents]
+    began = time.perf_counter()
+    submitted = submit_lines(lines, version=version, name="bench", by=None)
+    submitting = time.perf_counter() - began
+    assert submitted.batch is not None, submitted.errors
+    began, cpu_began = time.perf_counter(), time.process_time()
+    LocalExecutor(threads).run(until_idle=True)
+    working, cpu = time.perf_counter() - began, time.process_time() - cpu_began
+    table = outcome_table(submitted.batch)
+    assert (table.first, table.live) == (records, 0), table
+    plain = plain_loop(prepared, _template(prepared, documents[0]))
+    began = time.perf_counter()
+    plain(documents)
+    looping = time.perf_counter() - began
+    print(f"  CPU per record               {cpu * 1000 / records:8.2f} ms")
+    return records / submitting, records / working, records / looping
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=1500)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    size = len(receipt(1)[0].encode())
+    print(f"{one_core()}; receipts of {size} bytes, ten checks")
+    ours, plain = measure_controller(min(500, options.records), options.rounds)
+    print("\ncontroller without storage, CPU per record")
+    print(f"  controller                   {ours:8.3f} ms   (bar {CPU_BAR_MS:g} ms)")
+    print(f"  plain loop                   {plain:8.3f} ms")
+    print(f"  ratio                        {ours / plain:8.2f}")
+    with installation():
+        print(f"\nwhole path on SQLite, {options.records:,} records, {options.threads} threads, one core")
+        submitting, working, looping = measure_whole_path(options.records, options.threads)
+    print(f"  submitted                    {submitting:8.0f} records/s")
+    print(f"  worked to their end          {working:8.0f} records/s   (bar {RATE_BAR})")
+    print(f"  plain loop, nothing stored   {looping:8.0f} records/s")
+    print(f"  ratio                        {looping / working:8.2f}")
+
+
+if __name__ == "__main__":
+    main()
