@@ -20,7 +20,7 @@ from controller.fuse import Fuse, Seen
 from controller.ledger import Directive
 from controller.prompt import Carried, OverCap, Prompt
 from controller.reply import Fault, Reply, Request
-from controller.report import JSON, SYNTAX_FAMILY, CheckReport, FailureClass, Finding
+from controller.report import JSON, CheckReport, FailureClass, Finding
 from controller.tokens import Counter
 
 
@@ -383,8 +383,8 @@ def _replied(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
         run = replace(run, plans_used=_counted(run.plans_used, call.plan))
     if report.passed:
         run = replace(run, candidate=call.number, final_class=None)
-        return _to_judge(run) if envelope.judge is not None else _accept(envelope, run, "")
-    return _rejected(envelope, run, call, report, carry_tokens=carry_tokens)
+        return _to_judge(run) if envelope.judge is not None else _accept(run, "")
+    return _rejected(envelope, run, call.kind, report, number=call.number, carry_tokens=carry_tokens)
 
 
 _NEVER_CARRIED = frozenset(
@@ -401,14 +401,16 @@ def _carry_tokens(event: Replied) -> int | None:
     return event.count(prompt.carried_block(text))
 
 
-def _rejected(envelope: Envelope, run: Run, call: Call, report: CheckReport, *, carry_tokens: int | None) -> Step:
+def _rejected(
+    envelope: Envelope, run: Run, kind: CallKind, report: CheckReport, *, number: int, carry_tokens: int | None
+) -> Step:
     """A reply that may not be accepted: remember what is needed, ask the fuses, choose what follows."""
     failure_class = report.final_class or FailureClass.JUDGEMENT
     run = _classed(run, failure_class)
-    found = Best(call.number, fuse.rank(failure_class), len(report.failures), failure_class is FailureClass.JUDGEMENT)
+    found = Best(number, fuse.rank(failure_class), len(report.failures), failure_class is FailureClass.JUDGEMENT)
     if report.parsed and (run.best is None or (found.severity, found.violations) < (run.best.severity, run.best.violations)):
         run = replace(run, best=found)
-    if call.kind is CallKind.ALTERNATE:
+    if kind is CallKind.ALTERNATE:
         return _next_fallback(envelope, run)
     before, after = run.seen, fuse.observe(run.seen, report, envelope.contract)
     run = replace(run, seen=after, ledger=ledger.update(run.ledger, report, envelope))
@@ -428,8 +430,6 @@ def _following(
 ) -> str | None:
     """The plan that the step graph names: the first edge from this plan whose ``on`` failed and whose plan can be used."""
     failed = {finding.group for finding in report.failures} | {failure_class.value, "*"}
-    if failure_class in SYNTAX_FAMILY and failure_class is not FailureClass.TRUNCATED:
-        failed.add(FailureClass.SYNTAX.value)
     current = envelope.plan(run.plan)
     assert current is not None
     for edge in envelope.graph.edges:
@@ -525,16 +525,16 @@ def _judged(envelope: Envelope, run: Run, value: JSON) -> Step:
     assert judge is not None
     verdict, report = judging.verdict(judge, run.votes)
     if verdict == "pass":
-        return _accept(envelope, run, "pass")
+        return _accept(run, "pass")
     if verdict == judging.EVAL_ERROR or report is None:
         if judge.on_eval_error == "accept":
-            return _accept(envelope, run, judging.EVAL_ERROR)
+            return _accept(run, judging.EVAL_ERROR)
         run = _classed(run, FailureClass.JUDGEMENT)
-        return _end(envelope, run, Answer.DEAD_LETTER, "", judged=judging.EVAL_ERROR, reason="judge_eval_error")
+        return _end(run, Answer.DEAD_LETTER, "", judged=judging.EVAL_ERROR, reason="judge_eval_error")
     kind = CallKind.ALTERNATE if run.fallbacks else CallKind.GENERATION
     # The judged text itself is not at hand here: no repair plan can follow a verdict.
     judged = replace(report, value=value)
-    return _rejected(envelope, run, Call(run.candidate, kind, run.plan, "", 0, 0), judged, carry_tokens=None)
+    return _rejected(envelope, run, kind, judged, number=run.candidate, carry_tokens=None)
 
 
 # The menu
@@ -554,7 +554,7 @@ def _next_fallback(envelope: Envelope, run: Run) -> Step:
         if isinstance(item, Alternate):
             return replace(used, status=RunStatus.READY, next_kind=CallKind.ALTERNATE, plan=item.plan), Continue()
         return replace(used, status=RunStatus.FALLING_BACK), RunFallback(item)
-    return _end(envelope, run, Answer.DEAD_LETTER, "")
+    return _end(run, Answer.DEAD_LETTER, "")
 
 
 def _alias(envelope: Envelope, run: Run) -> str:
@@ -568,7 +568,7 @@ def _fell_back(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     fallen = event.fallen
     if fallen.answer is Answer.DECLINED:
         return _next_fallback(envelope, run)
-    return _end(envelope, run, fallen.answer, run.fallbacks[-1], fallen=fallen)
+    return _end(run, fallen.answer, run.fallbacks[-1], fallen=fallen)
 
 
 def _lost_in_menu(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
@@ -579,18 +579,17 @@ def _lost_in_menu(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
 # The end
 
 
-def _accept(envelope: Envelope, run: Run, judged: str) -> Step:
+def _accept(run: Run, judged: str) -> Step:
     fallback = run.fallbacks[-1] if run.fallbacks else ""
-    return _end(envelope, run, Answer.ACCEPTED, fallback, judged=judged)
+    return _end(run, Answer.ACCEPTED, fallback, judged=judged)
 
 
 def _refused(envelope: Envelope, run: Run, event: Event, now: int) -> Step:
     assert isinstance(event, Refused)
-    return _end(envelope, replace(run, fuse=event.fuse, retryable=False, fault=None), Answer.DEAD_LETTER, "")
+    return _end(replace(run, fuse=event.fuse, retryable=False, fault=None), Answer.DEAD_LETTER, "")
 
 
 def _end(
-    envelope: Envelope,
     run: Run,
     answer: Answer,
     fallback: str,

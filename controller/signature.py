@@ -11,7 +11,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 import rfc8785
@@ -20,12 +20,33 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 STATEMENT_TYPE = "application/vnd.countersign.approval+json"
-STATEMENT_FORMAT = "countersign.approval/1"
+STATEMENT_FORMAT = "countersign.approval/2"
+FORMAT_WITHOUT_RULES = "countersign.approval/1"
+"""The first form of the statement, which did not say by which rules it was given. What it signed stays valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How many different people must approve a version, and whether each by passkey."""
+
+    approvals_needed: int = 1
+    require_passkey: bool = False
+
+    def stricter(self, other: Rules) -> Rules:
+        """What satisfies both."""
+        return Rules(
+            max(self.approvals_needed, other.approvals_needed),
+            self.require_passkey or other.require_passkey,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What an approver says: this person approved exactly these bytes, as this version of this task, at this time (UTC)."""
+    """What an approver says: this person approved exactly these bytes, as this version of this task, at this time (UTC).
+
+    ``rules`` are the envelope's approval rules at that time, so that lowering them afterwards frees nothing that was signed;
+    ``None`` in a statement of the first form.
+    """
 
     task: str
     version: int
@@ -33,17 +54,20 @@ class Statement:
     approver: str
     approved_at: str
     key_id: str
+    rules: Rules | None
 
     def canonical(self) -> bytes:
+        rules = {} if self.rules is None else asdict(self.rules)
         return rfc8785.dumps(
             {
-                "format": STATEMENT_FORMAT,
+                "format": FORMAT_WITHOUT_RULES if self.rules is None else STATEMENT_FORMAT,
                 "task": self.task,
                 "version": self.version,
                 "digest": self.digest,
                 "approver": self.approver,
                 "approved_at": self.approved_at,
                 "key_id": self.key_id,
+                **rules,
             }
         )
 
@@ -83,11 +107,13 @@ def key_id_of(public: Ed25519PublicKey) -> str:
     return hashlib.sha256(public.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()[:16]
 
 
-def state(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Statement:
+def state(
+    key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime, rules: Rules
+) -> Statement:
     """The statement that ``key`` would sign; ``at`` must be aware. A passkey can answer to it before it is signed."""
     if at.tzinfo is None:
         raise ValueError("the time of an approval needs a time zone")
-    return Statement(task, version, digest, approver, at.isoformat(timespec="seconds"), key_id_of(key.public_key()))
+    return Statement(task, version, digest, approver, at.isoformat(timespec="seconds"), key_id_of(key.public_key()), rules)
 
 
 def sign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
@@ -99,19 +125,23 @@ def sign_statement(key: Ed25519PrivateKey, statement: Statement) -> Signed:
     return Signed(body.decode("utf-8"), base64.b64encode(signature).decode("ascii"), statement.key_id)
 
 
-def sign(key: Ed25519PrivateKey, *, task: str, version: int, digest: str, approver: str, at: datetime) -> Signed:
-    """A signed statement; ``at`` must be aware."""
-    return sign_statement(key, state(key, task=task, version=version, digest=digest, approver=approver, at=at))
-
-
 def read_statement(text: str) -> Statement | None:
     """The statement in a text; ``None`` where it is not exactly one, in canonical form."""
     body = text.encode("utf-8", "surrogatepass")
-    found = _read(body, None)
-    if isinstance(found, Invalid):
-        return None
-    statement = Statement(**{name: found[name] for name in _FIELDS if name != "format"})  # type: ignore[arg-type]
-    return statement if statement.canonical() == body else None
+    statement = _read(body)
+    return statement if isinstance(statement, Statement) and statement.canonical() == body else None
+
+
+def strictest(rules: Rules, statements: Iterable[str]) -> Rules:
+    """The rules that hold: the envelope's, or any stricter one under which one of these approvals was given.
+
+    Texts that are no statements say nothing here: ``verify`` is what refuses them.
+    """
+    for text in statements:
+        statement = read_statement(text)
+        if statement is not None and statement.rules is not None:
+            rules = rules.stricter(statement.rules)
+    return rules
 
 
 def verify(
@@ -127,7 +157,7 @@ def verify(
 ) -> Invalid | None:
     """``None`` when ``needed`` different people other than the author validly signed exactly these bytes; else why not.
 
-    Every stored approval must verify, not just enough of them: an altered row is a reason to stop, whatever else there is.
+    ``needed`` is the envelope's number now; a higher one in any of the statements counts in its place. Every stored approval must verify, not just enough of them: an altered row is a reason to stop, whatever else there is.
     """
     if needed < 1:
         return Invalid("no number of approvals is asked for")
@@ -138,20 +168,23 @@ def verify(
         statement = _verified(approval, keys)
         if isinstance(statement, Invalid):
             return statement
-        if (statement["task"], statement["version"], statement["digest"]) != (task, version, digest):
+        if (statement.task, statement.version, statement.digest) != (task, version, digest):
             return Invalid("an approval is for another task, version or content")
-        if statement["approver"] == author:
+        if statement.approver == author:
             return Invalid("an approval is the author's own")
-        approvers.add(statement["approver"])
+        approvers.add(statement.approver)
+        needed = max(needed, statement.rules.approvals_needed) if statement.rules else needed
     if len(approvers) < needed:
         return Invalid(f"{len(approvers)} of {needed} needed approvals are there")
     return None
 
 
 _FIELDS = {"format": str, "task": str, "version": int, "digest": str, "approver": str, "approved_at": str, "key_id": str}
+_RULES = {"approvals_needed": int, "require_passkey": bool}
+_FORMS = {FORMAT_WITHOUT_RULES: _FIELDS, STATEMENT_FORMAT: _FIELDS | _RULES}
 
 
-def _verified(approval: Signed, keys: Mapping[str, PublicKey]) -> Invalid | dict[str, object]:
+def _verified(approval: Signed, keys: Mapping[str, PublicKey]) -> Invalid | Statement:
     key = keys.get(approval.key_id)
     if key is None:
         return Invalid(f"an approval names the unknown key {approval.key_id[:16]}")
@@ -163,19 +196,23 @@ def _verified(approval: Signed, keys: Mapping[str, PublicKey]) -> Invalid | dict
         Ed25519PublicKey.from_public_bytes(key.raw).verify(signature, pre_authentication_encoding(body))
     except (InvalidSignature, binascii.Error, ValueError):
         return Invalid("an approval's signature does not match its statement")
-    return _read(body, approval.key_id)
+    statement = _read(body)
+    if isinstance(statement, Statement) and statement.key_id != approval.key_id:
+        return Invalid("an approval's statement names another key")
+    return statement
 
 
-def _read(body: bytes, key_id: str | None) -> Invalid | dict[str, object]:
+def _read(body: bytes) -> Invalid | Statement:
     from controller import strict_json
 
     try:
-        statement = strict_json.parse_bytes(body)
+        found = strict_json.parse_bytes(body)
     except strict_json.Malformed:
         return Invalid("an approval's statement is not JSON")
-    well_formed = isinstance(statement, dict) and {k: type(v) for k, v in statement.items()} == _FIELDS
-    if not well_formed or not isinstance(statement, dict) or statement["format"] != STATEMENT_FORMAT:
+    form = _FORMS.get(str(found.get("format"))) if isinstance(found, dict) else None
+    if form is None or not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != form:
         return Invalid("an approval's statement has an unknown form")
-    if key_id is not None and statement["key_id"] != key_id:
-        return Invalid("an approval's statement names another key")
-    return dict(statement)
+    rules = Rules(**{name: found[name] for name in _RULES}) if _RULES.keys() <= form.keys() else None
+    if rules is not None and rules.approvals_needed < 1:
+        return Invalid("an approval's statement asks for no approval")
+    return Statement(**{name: found[name] for name in _FIELDS if name != "format"}, rules=rules)

@@ -10,7 +10,7 @@ from controller import signature
 from controller.authoring import read
 from reviewapp.accounts.models import User
 from reviewapp.audit.actions import append
-from reviewapp.envelopes import keys, passkeys
+from reviewapp.envelopes import keys, passkeys, rules
 from reviewapp.envelopes.models import Approval, Envelope, Status, Version
 from reviewapp.envelopes.passkeys import PasskeyAnswer
 
@@ -22,9 +22,9 @@ class NotAllowed(Exception):
 @transaction.atomic
 def create_envelope(slug: str, title: str, *, by: User, approvals_needed: int = 1, require_passkey: bool = False) -> Envelope:
     """A new task without any version yet."""
-    rules = {"approvals_needed": approvals_needed, "require_passkey": require_passkey}
-    envelope = Envelope.objects.create(slug=slug, title=title, created_by=by, **rules)
-    append("envelope created", "envelope", envelope.slug, by=by, after={"title": title, **rules})
+    asked = {"approvals_needed": approvals_needed, "require_passkey": require_passkey}
+    envelope = Envelope.objects.create(slug=slug, title=title, created_by=by, **asked)
+    append("envelope created", "envelope", envelope.slug, by=by, after={"title": title, **asked})
     return envelope
 
 
@@ -32,8 +32,9 @@ def create_envelope(slug: str, title: str, *, by: User, approvals_needed: int = 
 def change_rules(envelope: Envelope, *, approvals_needed: int, require_passkey: bool, by: User, why: str) -> Envelope:
     """How many different people must approve, and whether by passkey.
 
-    What is approved already is measured by the new rules at once: a version with too few approvals stops running. See
-    ``requirements.stopped_by``, which says beforehand which versions that would be.
+    What is approved already is measured by stricter rules at once: a version with too few approvals stops running. See
+    ``requirements.stopped_by``, which says beforehand which versions that would be. Less strict ones hold for versions that
+    nobody has signed yet.
     """
     _need(why)
     envelope = Envelope.objects.select_for_update().get(pk=envelope.pk)
@@ -91,7 +92,8 @@ def approve_version(version: Version, *, by: User, digest: str, passkey: Passkey
         raise NotAllowed("the version is not the one that you were shown: look at it again")
     if version.approvals.filter(approver=by).exists():
         raise NotAllowed("you have approved this version already")
-    if version.envelope.require_passkey and passkey is None:
+    needed = rules.holding(version)
+    if needed.require_passkey and passkey is None:
         raise NotAllowed("this envelope asks for a passkey with every approval")
     made, assertion = _signed(version, by, passkey)
     Approval.objects.create(
@@ -105,7 +107,7 @@ def approve_version(version: Version, *, by: User, digest: str, passkey: Passkey
     count = version.approvals.count()
     after = {"digest": digest, "approvals": count, "passkey": bool(assertion)}
     append("version approved by one", "version", version, by=by, after=after)
-    if count >= version.envelope.approvals_needed:
+    if count >= needed.approvals_needed:
         _move(version, Status.APPROVED, by=by, reason="")
     return version
 

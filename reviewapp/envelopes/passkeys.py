@@ -31,6 +31,7 @@ from fido2.webauthn import AttestedCredentialData, AuthenticatorData, CollectedC
 from controller import signature
 from controller.signature import Statement
 from reviewapp.accounts.models import User
+from reviewapp.envelopes import rules
 from reviewapp.envelopes.models import Version
 
 FRESH = timedelta(minutes=10)
@@ -60,6 +61,7 @@ def statement_of(version: Version, by: User, key: Ed25519PrivateKey, at: datetim
         digest=version.digest,
         approver=by.username,
         at=at or timezone.now(),
+        rules=rules.holding(version),
     )
 
 

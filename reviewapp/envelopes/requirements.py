@@ -10,8 +10,9 @@ from functools import lru_cache
 from django.db.models import Q
 
 from controller.authoring import NotAnEnvelope, Problem, read
+from controller.signature import strictest
 from reviewapp.accounts.models import Membership, Role
-from reviewapp.envelopes import keys
+from reviewapp.envelopes import keys, rules
 from reviewapp.envelopes.models import Approval, Envelope, Status, Version
 from reviewapp.envelopes.verification import verified
 
@@ -63,9 +64,9 @@ def _live(version: Version) -> Iterator[Requirement]:
 
 
 def _approvals(version: Version) -> Iterator[Requirement]:
-    needed = version.envelope.approvals_needed
     given = list(Approval.objects.filter(version=version).select_related("approver"))
-    how = " by passkey" if version.envelope.require_passkey else ""
+    asked = strictest(rules.now(version.envelope), (approval.statement for approval in given))
+    needed, how = asked.approvals_needed, " by passkey" if asked.require_passkey else ""
     for approval in given:
         by_passkey = " by passkey" if approval.passkey else ""
         yield Requirement(

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from controller.signature import Invalid, Signed, verify
+from controller.signature import Invalid, Rules, Signed, strictest, verify
 from reviewapp import statements
-from reviewapp.envelopes import keys, passkeys
+from reviewapp.envelopes import keys, passkeys, rules
 from reviewapp.envelopes.models import Approval, Version
 
 
@@ -37,8 +37,7 @@ def verified(version: Version, approvals: Iterable[Stored] | None = None) -> Inv
         version.digest,
         version.author.username,
         tuple(approvals),
-        version.envelope.approvals_needed,
-        version.envelope.require_passkey,
+        rules.now(version.envelope),
         keys.stamp(),
     )
 
@@ -71,8 +70,7 @@ def _verified(
     digest: str,
     author: str,
     approvals: tuple[Stored, ...],
-    needed: int,
-    by_passkey: bool,
+    asked: Rules,
     stamp: tuple[str, int, int],
 ) -> Invalid | None:
     invalid = verify(
@@ -82,10 +80,13 @@ def _verified(
         digest=digest,
         author=author,
         approvals=[approval.signed for approval in approvals],
-        needed=needed,
+        needed=asked.approvals_needed,
         keys=keys.trusted(),
     )
-    return invalid or next(filter(None, (_passkey(approval, by_passkey) for approval in approvals)), None)
+    if invalid is not None:
+        return invalid
+    by_passkey = strictest(asked, (approval.signed.statement for approval in approvals)).require_passkey
+    return next(filter(None, (_passkey(approval, by_passkey) for approval in approvals)), None)
 
 
 def _passkey(approval: Stored, is_required: bool) -> Invalid | None:

@@ -35,6 +35,7 @@ def run(request: Request, pk: int) -> HttpResponse:
         "attempts": views,
         "shown": shown,
         "others": [view for view in views if view.findings and view is not shown],
+        "is_purged": not document,
         "turns": presentation.turns_direction(document),
         "segments": presentation.document(document, views, shown, whole=whole),
         "left": 0 if whole else max(0, len(document) - presentation.MOST_CHARS),

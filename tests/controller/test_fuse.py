@@ -16,6 +16,9 @@ CONTRACT: dict[str, Any] = {
     "properties": {
         "items": {"items": {"required": ["sku"], "properties": {"sku": {}}}},
         "inner": {"required": ["x"], "properties": {}},
+        "bare": {},
+        "loose": {},
+        "til~de": {"required": ["y/z"]},
     },
 }
 BUSINESS, SCHEMA, SYNTAX = FailureClass.BUSINESS, FailureClass.SCHEMA, FailureClass.SYNTAX
@@ -128,6 +131,8 @@ def test_judgement_is_nearer_than_a_broken_rule() -> None:
         ({"inner": {"x": 1, "y": 2}}, {"/inner/x"}),
         ({"unknown": {"total": 1}}, set()),
         ("text", set()),
+        ({"bare": {"x": 1}, "loose": [1]}, {"/loose/*"}),
+        ({"til~de": {"y/z": 1}}, {"/til~0de/y~1z"}),
     ],
 )
 def test_required_places_that_have_a_value(value: JSON, places: set[str]) -> None:

@@ -301,6 +301,27 @@ def test_no_edge_ends_the_loop() -> None:
     assert run.fuse is Fuse.EDGE_MISSING
 
 
+def test_syntax_edge_serves_nothing_else() -> None:
+    envelope = small(graph__edges=[{"from": "copy", "on": "syntax", "to": "again"}])
+    run, _ = step(envelope, begun(envelope), replied(failed()), 0)
+    assert run.fuse is Fuse.EDGE_MISSING
+
+
+def test_last_attempt_is_told_as_that() -> None:
+    envelope = small(graph__edges=[], limits__attempts=1)
+    run, _ = step(envelope, begun(envelope), replied(failed()), 0)
+    assert (run.fuse, run.call) == (Fuse.ATTEMPTS, None)
+
+
+@pytest.mark.parametrize(("room", "fuse"), [(200, Fuse.EDGE_MISSING), (201, None)])
+def test_truncated_needs_more_room(room: int, fuse: Fuse | None) -> None:
+    plans = [{"id": "copy", "text": "C."}, {"id": "again", "text": "A.", "max_output_tokens": room}]
+    envelope = small(plans=plans)
+    cut = CheckReport((Finding("finish", "finish", FailureClass.TRUNCATED, "", False),))
+    run, _ = step(envelope, begun(envelope), replied(cut), 0)
+    assert run.fuse is fuse
+
+
 def test_syntax_edge_serves_its_family() -> None:
     envelope = small(graph__edges=[{"from": "copy", "on": "syntax", "to": "again"}])
     doubled = CheckReport((Finding("json", "syntax", FailureClass.DUPLICATE_KEY, "", False),))
@@ -501,6 +522,54 @@ def test_alternate_fault_is_not_retried() -> None:
     run, command = step(envelope, run, Failed(Fault.SERVER), 0)
     assert isinstance(command, Finish)
     assert run.infrastructure == 0
+
+
+def test_accepted_fallback_ends_the_run() -> None:
+    envelope = small(limits__attempts=0)
+    run, _ = step(envelope, machine.start(envelope), BEGIN, 0)
+    report = CheckReport(parsed=True)
+    run, command = step(envelope, run, FellBack(Fallen(Answer.ACCEPTED, value_text="{}", report=report, missing=("/a",))), 0)
+    assert isinstance(command, Finish)
+    assert (run.status, command.value_text) == (RunStatus.ACCEPTED, "{}")
+    assert (command.result.fallback, command.result.reason, command.result.missing) == ("person", "attempts", ("/a",))
+    assert (command.result.healed, command.result.accepted_on, command.result.final_class) == (False, None, "")
+
+
+def test_run_without_menu_goes_to_a_person() -> None:
+    envelope = small(limits__attempts=0, fallback=[])
+    run, command = step(envelope, machine.start(envelope), BEGIN, 0)
+    assert isinstance(command, Finish)
+    assert (run.status, command.result.fallback, command.value_of) == (RunStatus.DEAD_LETTERED, "", 0)
+
+
+@pytest.mark.parametrize("fault", [Failed(Fault.SERVER), Lost()])
+def test_ended_call_is_not_at_hand_any_more(fault: Any) -> None:
+    envelope = small()
+    run, _ = step(envelope, begun(envelope), fault, 0)
+    assert run.call is None
+    hopeless, _ = step(envelope, begun(envelope), Failed(Fault.CONFIGURATION, retryable=False), 0)
+    assert (hopeless.call, hopeless.not_before_ms) == (None, 0)
+
+
+def test_passing_vote_waits_for_the_others() -> None:
+    envelope, run = judged()
+    after, command = step(envelope, run, Voted(Reply("{}"), "pass:+c"), 0)
+    assert command == Continue()
+    assert (after.status, after.call, after.votes, after.next_kind) == (RunStatus.READY, None, ("pass:+c",), CallKind.JUDGE)
+
+
+def test_judged_value_is_what_a_retry_must_keep() -> None:
+    envelope, run = judged(("fail:-c", "fail:-c"))
+    after, _ = step(envelope, run, Voted(Reply("{}"), "fail:-c", {"total": "1", "qty": 1}), 0)
+    assert after.seen.present == ("/qty", "/total")
+    assert after.final_class is FailureClass.JUDGEMENT
+
+
+def test_unjudged_output_is_classed_as_judgement() -> None:
+    envelope, run = judged(("eval_error", "eval_error"))
+    _, command = step(envelope, run, Voted(Reply("?"), "eval_error"), 0)
+    assert isinstance(command, Finish)
+    assert command.result.final_class == "judgement"
 
 
 def test_refused_run_is_not_retryable() -> None:

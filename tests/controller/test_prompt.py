@@ -60,6 +60,11 @@ def test_parts_read_as_documented() -> None:
         blocks["errors"] == "\nWrong in the previous output:\n- /total: type string\n- /: one value\nKeep as they are: /qty\n"
     )
     assert blocks["task"] == "\nReturn one JSON object."
+    kept = whole(built(small(plans=PLANS), 1, carried=Carried("{}", (("/a", "x"),), ("/b", "/c"))))
+    nothing = whole(built(small(plans=PLANS), 1, carried=Carried("{}", (("/a", "x"),))))
+    texts = [next(b.text for b in made.blocks if b.name == "errors") for made in (kept, nothing)]
+    assert texts[0].endswith("- /a: x\nKeep as they are: /b, /c\n")
+    assert texts[1].endswith("- /a: x\n")
     assert blocks["reminder"] == "\n\nCopy as printed."
     assert blocks["contract"] == "\nJSON Schema of the reply:\n" + json.dumps(small().contract, separators=(",", ":")) + "\n"
 

@@ -64,6 +64,8 @@ def test_workspace_reads_in_few_queries(client: Client, rae: User, django_assert
     page(client, made[0])
     with django_assert_max_num_queries(12):
         page(client, made[1])
+    with django_assert_max_num_queries(12):
+        assert "Accept and take the next" in page(client, made[0])
 
 
 def test_corrected_letter_leads_to_next(client: Client, rae: User) -> None:
