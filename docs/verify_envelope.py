@@ -21,6 +21,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 
 TYPE = b"application/vnd.countersign.approval+json"
+FORMATS = ("countersign.approval/1", "countersign.approval/2")
+"""The second form says the approval rules too: how many different people, and whether each by passkey."""
 
 
 def url_bytes(text):
@@ -40,7 +42,16 @@ def check_signature(approval, keys):
     body = approval["statement"].encode()
     message = b"DSSEv1 %d %s %d %s" % (len(TYPE), TYPE, len(body), body)
     Ed25519PublicKey.from_public_bytes(public).verify(base64.b64decode(approval["signature"]), message)
-    return json.loads(body)
+    said = json.loads(body)
+    if said["format"] not in FORMATS or said["key_id"] != approval["key_id"]:
+        raise ValueError("a statement of an unknown form, or naming another key")
+    return said
+
+
+def strictest(about, statements):
+    """(approvals needed, passkey asked for): what the export says, or what a statement says where that is stricter."""
+    needed = [max(1, about["approvals_needed"]), *(said.get("approvals_needed", 1) for said in statements)]
+    return max(needed), any([about["require_passkey"], *(said.get("require_passkey", False) for said in statements)])
 
 
 def check_passkey(text, statement):
@@ -72,18 +83,21 @@ def main(folder, keys_file=None):
     try:
         if digest != about["digest"] or content["task"] != about["task"]:
             raise ValueError("envelope.json is not what approvals.json is about")
-        for approval in about["approvals"]:
-            said = check_signature(approval, keys)
+        statements = [check_signature(approval, keys) for approval in about["approvals"]]
+        needed, by_passkey = strictest(about, statements)
+        for approval, said in zip(about["approvals"], statements, strict=True):
             if (said["task"], said["version"], said["digest"]) != (about["task"], about["version"], digest):
                 raise ValueError("a statement about another task, version or content")
             if said["approver"] == about["author"]:
                 raise ValueError("an approval by the author")
-            if about["require_passkey"] or approval["passkey"]:
+            if by_passkey and not approval["passkey"]:
+                raise ValueError("an approval without the passkey that was asked for")
+            if approval["passkey"]:
                 check_passkey(approval["passkey"], approval["statement"])
             approvers.add(said["approver"])
             print(f"approved by {said['approver']} at {said['approved_at']}, key {said['key_id']}")
-        if len(approvers) < max(1, about["approvals_needed"]):
-            raise ValueError(f"{len(approvers)} of {about['approvals_needed']} approvals")
+        if len(approvers) < needed:
+            raise ValueError(f"{len(approvers)} of {needed} approvals")
     except InvalidSignature:
         print("NOT VALID: a signature does not match")
         return 1

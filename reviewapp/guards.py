@@ -15,7 +15,7 @@ from django.db import migrations
 
 @dataclass(frozen=True)
 class Guard:
-    """``event`` is UPDATE or DELETE; ``when`` a condition in the SQL that both databases share (``IS DISTINCT FROM`` included)."""
+    """``event`` is UPDATE or DELETE; ``when`` a condition in SQL of both databases (``IS DISTINCT FROM`` included)."""
 
     name: str
     table: str
@@ -68,10 +68,9 @@ def _SQLITE(guard: Guard) -> list[str]:
 
 
 def _POSTGRES(guard: Guard) -> list[str]:
-    statements = [
+    return [
         f"CREATE FUNCTION {guard.name}() RETURNS trigger LANGUAGE plpgsql AS $$ "
         f"BEGIN RAISE EXCEPTION '{guard.message}' USING ERRCODE = 'integrity_constraint_violation'; END $$",
         f'CREATE TRIGGER {guard.name} BEFORE {guard.event} ON "{guard.table}" FOR EACH ROW WHEN ({guard.when}) '
         f"EXECUTE FUNCTION {guard.name}()",
     ]
-    return statements

@@ -1,4 +1,4 @@
-"""What ``manage.py demo`` loads: people, the shipped envelopes with their approvals, the shipped documents. Safe to run again."""
+"""What ``manage.py demo`` loads: people, shipped envelopes with their approvals, shipped documents. Safe to run again."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Person:
 
 
 def people() -> list[Person]:
-    """The four people of the demo. Passwords are made once and kept beside the database, so that a second run prints the same."""
+    """The four people of the demo. Passwords are made once and kept beside the database: a second run prints the same."""
     path = settings.VAR_DIR / "demo_people.json"
     known: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
     found = [_person(name, roles, known) for name, roles in PEOPLE.items()]

@@ -13,6 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from reviewapp.accounts.models import User
 from reviewapp.audit.actions import append
 from reviewapp.batches.models import Record, RecordPayload
+from reviewapp.deadletters import search
 from reviewapp.deadletters.models import Correction, DeadLetter, DeadLetterStatus, Delivery, Draft, SearchEntry
 from reviewapp.envelopes.models import ShadowResult
 from reviewapp.runs.models import LIVE, AttemptPayload, Outcome, Run
@@ -58,9 +59,9 @@ def purge_payloads(before: datetime, *, by: User | None, dry_run: bool = False) 
         _purge(ids)
         result.purged += len(ids)
     if result.purged:
-        append(
-            "payloads purged", "record", before.date().isoformat(), by=by, after={"purged": result.purged, "kept": result.kept}
-        )
+        search.forget_deleted()
+        counts = {"purged": result.purged, "kept": result.kept}
+        append("payloads purged", "record", before.date().isoformat(), by=by, after=counts)
     return result
 
 

@@ -72,3 +72,10 @@ def matching(letters: QuerySet[Any], query: str) -> QuerySet[Any]:
         terms = [f'"{word}"' for word in asked[:-1]] + [f'"{asked[-1]}"*']
         found = RawSQL("SELECT rowid FROM deadletters_words WHERE deadletters_words MATCH %s", [" AND ".join(terms)])  # noqa: S611
     return letters.filter(pk__in=found)
+
+
+def forget_deleted() -> None:
+    """Takes the words of deleted entries out of the index itself: FTS5 otherwise keeps them in old segments."""
+    if connection.vendor == "sqlite":
+        with connection.cursor() as cursor:
+            cursor.execute("INSERT INTO deadletters_words(deadletters_words) VALUES('rebuild')")

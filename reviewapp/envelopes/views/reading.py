@@ -24,6 +24,7 @@ from reviewapp.envelopes.forms import ApproveForm, CommentForm, ImportForm, Prev
 from reviewapp.envelopes.models import Approval, Comment, Envelope, Status, Version
 from reviewapp.envelopes.presentation import lines_with_comments, reading
 from reviewapp.envelopes.requirements import requirements
+from reviewapp.envelopes.rules import holding
 from reviewapp.requests import Request
 from reviewapp.runs.differences import laid_out
 from reviewapp.runs.endpoints import recorded_note
@@ -79,7 +80,7 @@ def version_context(request: Request, found: Version, **more: Any) -> dict[str, 
     approvals = list(Approval.objects.filter(version=found).select_related("approver"))
     comments = list(Comment.objects.filter(version=found).select_related("author", "resolved_by"))
     is_owner, mine = has_role(request.user, found.envelope, Role.OWNER), found.author_id == request.user.pk
-    in_review = found.status == Status.IN_REVIEW
+    in_review, asked = found.status == Status.IN_REVIEW, holding(found)
     return {
         "version": found,
         "reading": reading(found),

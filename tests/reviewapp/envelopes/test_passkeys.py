@@ -19,6 +19,7 @@ from django.utils import timezone
 from fido2.cose import ES256
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
 
+from controller.signature import Invalid
 from reviewapp.accounts.models import Role, User
 from reviewapp.envelopes import actions, export, keys, passkeys
 from reviewapp.envelopes.actions import NotAllowed
@@ -27,7 +28,7 @@ from reviewapp.envelopes.passkeys import PasskeyAnswer
 from reviewapp.envelopes.requirements import requirements
 from reviewapp.envelopes.verification import verified
 from tests.reviewapp.envelopes.test_life import reviewed
-from tests.reviewapp.envelopes.test_tampering import _third_party
+from tests.reviewapp.envelopes.test_tampering import _third_party, edit
 from tests.reviewapp.factories import person
 
 pytestmark = pytest.mark.django_db
@@ -153,6 +154,9 @@ CHANGES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "key": lambda s: s | {"key_id": "0" * 16},
     "time": lambda s: s | {"approved_at": "2020-01-01T00:00:00+00:00"},
     "time without zone": lambda s: s | {"approved_at": "2026-01-01T00:00:00"},
+    "approvals needed": lambda s: s | {"approvals_needed": 9},
+    "passkey rule": lambda s: s | {"require_passkey": False},
+    "form": lambda s: s | {"format": "countersign.approval/1"},
     "one more field": lambda s: s | {"more": 1},
 }
 
@@ -210,3 +214,38 @@ def test_third_party_verifies_passkey(owner: User, version: Version, tmp_path: P
     about["approvals"][0]["passkey"] = json.dumps(other)
     (tmp_path / "approvals.json").write_text(json.dumps(about))
     assert _third_party(tmp_path).returncode == 1
+
+
+def lower_rules() -> None:
+    """Someone with write access to the database makes the envelope's rules less strict."""
+    edit("envelopes_envelope", "approvals_needed", 1)
+    edit("envelopes_envelope", "require_passkey", False)
+
+
+def test_removed_passkey_is_missed(owner: User, version: Version, tmp_path: Path) -> None:
+    statement = asked(version, owner)
+    approve(version, owner, statement, Passkey(owner).answer(statement))
+    lower_rules()
+    stored = Version.objects.select_related("envelope", "author")
+    assert verified(stored.get()) is None
+    edit("envelopes_approval", "passkey", "")
+    assert verified(stored.get()) == Invalid("an approval without the passkey that this envelope asks for")
+    export.write(stored.get(), tmp_path)
+    assert "without the passkey" in _third_party(tmp_path).stdout
+
+
+def test_rules_change_keeps_what_was_signed(owner: User) -> None:
+    version = reviewed(person("author", Role.OWNER), approvals_needed=2, require_passkey=True)
+    statement = asked(version, owner)
+    approve(version, owner, statement, Passkey(owner).answer(statement))
+    rules = {"approvals_needed": 1, "require_passkey": False}
+    actions.change_rules(version.envelope, **rules, by=owner, why="we are few")  # type: ignore[arg-type]
+    version, second = Version.objects.select_related("envelope", "author").get(), person("omar", Role.OWNER)
+    assert [row.words for row in requirements(version) if row.id == "missing-2"] == [
+        "Approval 2 of 2 by passkey, by somebody other than Author"
+    ]
+    with pytest.raises(NotAllowed, match="asks for a passkey"):
+        actions.approve_version(version, by=second, digest=version.digest)
+    statement = asked(version, second)
+    assert approve(version, second, statement, Passkey(second).answer(statement)).status == Status.APPROVED
+    assert verified(version) is None

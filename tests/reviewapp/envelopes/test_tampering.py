@@ -6,24 +6,34 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
 from controller.backends.scripted import Scripted
+from controller.signature import read_statement, sign_statement
 from reviewapp.accounts.models import Role
 from reviewapp.audit.models import Entry
 from reviewapp.envelopes import export, keys
-from reviewapp.envelopes.actions import retire_version
+from reviewapp.envelopes.actions import (
+    approve_version,
+    create_envelope,
+    draft_version,
+    retire_version,
+    submit_for_review,
+)
 from reviewapp.envelopes.models import Approval, Notice, Version
 from reviewapp.envelopes.notices import acknowledge, open_notices
 from reviewapp.runs import actions
 from reviewapp.runs.models import Attempt, Run
 from tests.conftest import _guards_lifted
+from tests.envelopes import data
 from tests.reviewapp.factories import approved, batch, person
 
 pytestmark = pytest.mark.django_db
@@ -75,6 +85,9 @@ TAMPERINGS: dict[str, Callable[[], None]] = {
     "statement's approver": lambda: edit("envelopes_approval", "statement", _statement(approver="mallory")),
     "statement's time": lambda: edit("envelopes_approval", "statement", _statement(approved_at="2020-01-01T00:00:00+00:00")),
     "statement's key": lambda: edit("envelopes_approval", "statement", _statement(key_id="0" * 16)),
+    "statement's approvals needed": lambda: edit("envelopes_approval", "statement", _statement(approvals_needed=0)),
+    "statement's passkey rule": lambda: edit("envelopes_approval", "statement", _statement(require_passkey=True)),
+    "statement's form": lambda: edit("envelopes_approval", "statement", _statement(format="countersign.approval/1")),
     "statement, not JSON": lambda: edit("envelopes_approval", "statement", "approved"),
     "signature": lambda: edit("envelopes_approval", "signature", "A" * 86 + "=="),
     "signature, not base64": lambda: edit("envelopes_approval", "signature", "!"),
@@ -103,6 +116,46 @@ def test_removed_approval_calls_nothing(asked: list[object]) -> None:
     with _guards_lifted(), connection.cursor() as cursor:  # type: ignore[attr-defined]
         cursor.execute("DELETE FROM envelopes_approval")
     assert (work().fuse, asked) == ("signature_invalid", [])
+
+
+def signed_by_two() -> Version:
+    """A version of an envelope that asks for two approvals, with both."""
+    author = person("author", Role.OWNER)
+    keys.make_key()
+    envelope = create_envelope("totals", "Totals", by=author, approvals_needed=2)
+    version = draft_version(envelope, yaml.safe_dump(data(), sort_keys=False), by=author)
+    version = submit_for_review(version, by=author)
+    for name in ("olga", "omar"):
+        version = approve_version(version, by=person(name, Role.OWNER), digest=version.digest)
+    return version
+
+
+def test_lowered_rule_frees_nothing(asked: list[object], tmp_path: Path) -> None:
+    version = signed_by_two()
+    batch(version, {"a": DOCUMENT})
+    edit("envelopes_envelope", "approvals_needed", 1)
+    export.write(Version.objects.get(), tmp_path)
+    assert _third_party(tmp_path).returncode == 0
+    with _guards_lifted(), connection.cursor() as cursor:  # type: ignore[attr-defined]
+        cursor.execute("DELETE FROM envelopes_approval WHERE id = %s", [Approval.objects.order_by("id")[0].pk])
+    run = work()
+    assert (run.status, run.fuse, run.calls, asked) == ("dead_lettered", "signature_invalid", 0, [])
+    export.write(Version.objects.get(), tmp_path)
+    assert _third_party(tmp_path).stdout.endswith("NOT VALID: 1 of 2 approvals\n")
+
+
+def test_approval_before_rules_were_signed_runs(asked: list[object], tmp_path: Path) -> None:
+    version = approved()
+    key, stored = keys.signing_key(), Approval.objects.get()
+    statement = read_statement(stored.statement)
+    assert statement is not None
+    first_form = sign_statement(key, replace(statement, rules=None))
+    edit("envelopes_approval", "statement", first_form.statement)
+    edit("envelopes_approval", "signature", first_form.signature)
+    batch(version, {"a": DOCUMENT})
+    assert (work().status, len(asked)) == ("accepted", 1)
+    export.write(Version.objects.get(), tmp_path)
+    assert _third_party(tmp_path).returncode == 0
 
 
 def test_untouched_version_runs(asked: list[object]) -> None:

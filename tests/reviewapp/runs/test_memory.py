@@ -12,7 +12,7 @@ from tests.faults.endings import number_in, receipts, right_reply
 
 pytestmark = pytest.mark.django_db
 
-WARM, MORE = 100, 400
+WARM, MORE = 50, 150
 
 
 class Forgetful(Scripted):
@@ -47,4 +47,4 @@ def test_memory_does_not_grow_with_finished_runs(monkeypatch: pytest.MonkeyPatch
         tracemalloc.stop()
         actions._prepared.cache_clear()
     assert Run.objects.filter(status="accepted").count() == WARM + MORE
-    assert grown < 100_000, f"{grown / MORE:.0f} bytes are kept per finished run"
+    assert grown < 60_000, f"{grown / MORE:.0f} bytes are kept per finished run"

@@ -28,7 +28,7 @@ class Command(BaseCommand):
         commands = [[*web, "reviewapp.wsgi:application"]]
         if not options["no_controller"]:
             commands.append([sys.executable, str(settings.BASE_DIR / "manage.py"), "controller"])
-        started = [subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) for command in commands]
+        started = [subprocess.Popen(command, cwd=settings.BASE_DIR, env=environment) for command in commands]  # noqa: S603
         self.stdout.write(f"\nhttp://{options['host']}:{options['port']}/ (Ctrl+C stops)")
 
         def stop(*_: object) -> None:
