@@ -13,6 +13,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Any
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature
@@ -157,7 +158,8 @@ def verify(
 ) -> Invalid | None:
     """``None`` when ``needed`` different people other than the author validly signed exactly these bytes; else why not.
 
-    ``needed`` is the envelope's number now; a higher one in any of the statements counts in its place. Every stored approval must verify, not just enough of them: an altered row is a reason to stop, whatever else there is.
+    ``needed`` is the envelope's number now; a higher one in any of the statements counts in its place. Every stored approval
+    must verify, not just enough of them: an altered row is a reason to stop, whatever else there is.
     """
     if needed < 1:
         return Invalid("no number of approvals is asked for")
@@ -206,11 +208,11 @@ def _read(body: bytes) -> Invalid | Statement:
     from controller import strict_json
 
     try:
-        found = strict_json.parse_bytes(body)
+        found: Any = strict_json.parse_bytes(body)
     except strict_json.Malformed:
         return Invalid("an approval's statement is not JSON")
     form = _FORMS.get(str(found.get("format"))) if isinstance(found, dict) else None
-    if form is None or not isinstance(found, dict) or {name: type(value) for name, value in found.items()} != form:
+    if form is None or {name: type(value) for name, value in found.items()} != form:
         return Invalid("an approval's statement has an unknown form")
     rules = Rules(**{name: found[name] for name in _RULES}) if _RULES.keys() <= form.keys() else None
     if rules is not None and rules.approvals_needed < 1:

@@ -18,7 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 def test_controller_runs_without_django() -> None:
     """In a fresh process: every module of the controller is imported, and Django is nowhere among what that loaded."""
     modules = sorted(
-        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in (ROOT / "controller").rglob("*.py")
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "controller").rglob("*.py")
     )
     program = f"import importlib, sys\nfor name in {modules!r}: importlib.import_module(name)\n" + (
         "found = [name for name in sys.modules if name.split('.')[0] in {'django', 'reviewapp', 'celery', 'psycopg'}]\n"

@@ -12,7 +12,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def demo(var: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("COUNTERSIGN_", "DATABASE_URL", "DJANGO"))}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("COUNTERSIGN_", "DATABASE_URL", "DJANGO"))
+    }
     environment["COUNTERSIGN_VAR"] = str(var)
     command = [sys.executable, "manage.py", "demo", "--no-serve"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=500)

@@ -14,6 +14,7 @@ urlpatterns = [
     path("<slug:slug>/v<int:before>...v<int:after>", reading.version_diff, name="version-diff"),
     path(VERSION, reading.version, name="version"),
     path(f"{VERSION}/edit", drafting.version_edit, name="version-edit"),
+    path(f"{VERSION}/complete", drafting.version_complete, name="version-complete"),
     path(f"{VERSION}/set-aside/<int:pk>", drafting.set_aside, name="set-aside"),
     path(f"{VERSION}/submit", drafting.version_submit, name="version-submit"),
     path(f"{VERSION}/discard", drafting.version_discard, name="version-discard"),

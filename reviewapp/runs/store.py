@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db import transaction
 from django.db.models import F
@@ -24,7 +25,7 @@ from reviewapp import statements
 from reviewapp.batches import endpoint_states
 from reviewapp.batches.models import BatchStatus
 from reviewapp.deadletters.actions import open_dead_letter
-from reviewapp.envelopes.models import Status
+from reviewapp.envelopes.models import Status, Version
 from reviewapp.runs.models import Attempt, AttemptPayload, AttemptStatus, Event, Outcome, Run
 from reviewapp.runs.state import dump, dump_report
 from reviewapp.samples.finishing import run_ended
@@ -79,7 +80,7 @@ class DatabaseStore:
             if change.begun is None:
                 continue
             alias, version = change.begun.call.alias, self._row.version
-            self._resting = endpoint_states.may_call(alias, lambda v=version: v.content.limits.call_timeout_ms, timezone.now())
+            self._resting = endpoint_states.may_call(alias, partial(_call_timeout, version), timezone.now())
             if self._resting is not None:
                 held = Run.objects.filter(pk=self._row.pk, fence=self._row.fence, ended_at=None)
                 held.update(not_before=self._resting)
@@ -203,6 +204,10 @@ class DatabaseStore:
         if run.status is RunStatus.DEAD_LETTERED:
             open_dead_letter(self._row, fuse=run.fuse, result=result, report=report, now=now)
         run_ended(self._row, run, result, now)
+
+
+def _call_timeout(version: Version) -> int:
+    return version.content.limits.call_timeout_ms
 
 
 def _attempt_of(run_id: int, number: int) -> int:

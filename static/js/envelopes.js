@@ -4,6 +4,102 @@
   const token = () => JSON.parse(document.body.getAttribute("hx-headers") || "{}")["x-csrftoken"];
   const post = (url, body) => fetch(url, { method: "POST", body, headers: { "x-csrftoken": token() }, credentials: "same-origin" });
 
+  /* What fits at the caret: asked for, never while typing. The list is the editor's; the focus stays in the text. */
+  const complete = (area) => {
+    const box = document.querySelector("[data-completion]");
+    const says = document.querySelector("[data-completion-says]");
+    const button = document.querySelector("[data-complete]");
+    if (!box || !button) return;
+    let asked = 0;
+    const options = () => [...box.querySelectorAll("[role=option]")];
+    const chosen = () => options().findIndex((option) => option.getAttribute("aria-selected") === "true");
+
+    const close = () => {
+      asked += 1;
+      box.hidden = true;
+      box.parentElement.classList.remove("completing");
+      box.replaceChildren();
+      says.textContent = "";
+      area.removeAttribute("aria-controls");
+      area.removeAttribute("aria-activedescendant");
+    };
+    const choose = (index) => {
+      const all = options();
+      const option = all[(index + all.length) % all.length];
+      for (const other of all) other.setAttribute("aria-selected", String(other === option));
+      area.setAttribute("aria-activedescendant", option.id);
+      option.scrollIntoView({ block: "nearest" });
+    };
+    const take = (option) => {
+      const { back, ahead } = box.querySelector("[role=listbox]").dataset;
+      const at = area.selectionStart;
+      area.setRangeText(option.dataset.insert, at - Number(back), at + Number(ahead), "end");
+      close();
+      area.dispatchEvent(new Event("input", { bubbles: true }));
+    };
+    const show = (html) => {
+      box.innerHTML = html;
+      box.hidden = false;
+      box.parentElement.classList.add("completing");
+      says.textContent = box.querySelector("[data-says]").textContent;
+      /* The caret's line stays in sight, though the text has less room now. */
+      const lines = area.value.split("\n").length;
+      const line = area.value.slice(0, area.selectionStart).split("\n").length;
+      const height = area.scrollHeight / lines;
+      if (line * height - area.scrollTop > area.clientHeight - height) area.scrollTop = line * height - area.clientHeight / 2;
+      if (options().length) {
+        area.setAttribute("aria-controls", "completion-list");
+        choose(0);
+      }
+    };
+    const ask = async () => {
+      close();
+      area.focus();
+      area.setSelectionRange(area.selectionEnd, area.selectionEnd);
+      const mine = asked;
+      const body = new FormData();
+      body.set("source", area.value);
+      body.set("at", String([...area.value.slice(0, area.selectionStart)].length));
+      const answer = await post(document.querySelector("[data-completing]").dataset.completing, body).catch(() => null);
+      if (mine !== asked) return; // the text or the caret moved on meanwhile
+      if (answer?.ok) show(await answer.text());
+      else says.textContent = "The server did not answer.";
+    };
+
+    button.hidden = false;
+    button.addEventListener("click", ask);
+    box.addEventListener("pointerdown", (event) => event.preventDefault());
+    box.addEventListener("click", (event) => {
+      const option = event.target.closest("[role=option]");
+      if (option) take(option);
+    });
+    area.addEventListener("blur", close);
+    area.addEventListener("input", close);
+    area.addEventListener("pointerdown", close);
+    area.addEventListener("keydown", (event) => {
+      if (event.ctrlKey && event.code === "Space") {
+        event.preventDefault();
+        event.stopImmediatePropagation();
+        ask();
+        return;
+      }
+      if (box.hidden) return;
+      const steps = { ArrowDown: 1, ArrowUp: -1 };
+      if (event.key === "Escape") {
+        close();
+      } else if (options().length && event.key in steps) {
+        choose(chosen() + steps[event.key]);
+      } else if (options().length && event.key === "Enter") {
+        take(options()[chosen()]);
+      } else {
+        if (!["Shift", "Control", "Alt", "Meta"].includes(event.key)) close();
+        return;
+      }
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }, true);
+  };
+
   /* The editor. */
   const area = document.querySelector("[data-editor]");
   const gutter = document.querySelector("[data-gutter]");
@@ -17,6 +113,7 @@
     area.addEventListener("scroll", () => { gutter.scrollTop = area.scrollTop; });
     number();
 
+    complete(area); // before the editor's own keys: an open list takes Enter and Esc
     let leaving = false;
     area.addEventListener("keydown", (event) => {
       if (event.key === "Escape") {

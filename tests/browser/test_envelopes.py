@@ -194,6 +194,44 @@ def test_problem_leads_to_its_line(open_as: OpenAs, author: User) -> None:
     assert chosen == "many"
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_keys_complete_at_caret(open_as: OpenAs, author: User, width: int) -> None:
+    draft = draft_from(Version.objects.get(), by=author)
+    page = open_as(author, f"/envelopes/totals/v{draft.number}/edit")
+    page.set_viewport_size({"width": width, "height": 900})
+    area = page.get_by_label("The envelope as YAML")
+    area.fill("task: totals\nmodel:\n  response_format: ")
+    area.press("Control+Space")
+    options = page.get_by_role("option")
+    expect(options).to_have_text(["none", "json_object", "json_schema"])
+    expect(page.get_by_role("status").filter(has_text="3 fit in model.response_format")).to_have_count(1)
+    area.press("ArrowDown")
+    expect(page.get_by_role("option", selected=True)).to_have_text("json_object")
+    assert area.get_attribute("aria-activedescendant") == options.nth(1).get_attribute("id")
+    assert Axe().run(page).violations_count == 0
+    assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+    area.press("Escape")
+    expect(options).to_have_count(0)
+    area.press("Control+Space")
+    expect(options).to_have_count(3)
+    area.press("ArrowUp")
+    area.press("Enter")
+    assert area.input_value().endswith("  response_format: json_schema")
+    expect(page.get_by_text("Saved at")).to_be_visible()
+    assert Version.objects.get(pk=draft.pk).source == area.input_value()
+
+    # By hand instead of by key: the button asks, a click takes.
+    area.fill("task: totals\nmodel:\n  temp")
+    page.get_by_role("button", name="What fits here").click()
+    options.filter(has_text="temperature").click()
+    assert area.input_value().endswith("  temperature: ")
+    expect(area).to_be_focused()
+    page.locator("body").press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    page.keyboard.press("?")
+    expect(page.locator("dl.keys")).to_contain_text("Fields and values that fit at the caret")
+
+
 def test_editor_works_without_javascript(open_as: OpenAs, author: User) -> None:
     draft = draft_from(Version.objects.get(), by=author)
     page = open_as(author, f"/envelopes/totals/v{draft.number}/edit", java_script_enabled=False)

@@ -249,6 +249,13 @@ def test_backoff_doubles_up_to_its_longest() -> None:
     assert waits == [75, 150, 300, 600, 750, 750]
 
 
+@pytest.mark.parametrize(("backoff", "jitter", "delay"), [([101, 101], 0.5, 75), ([1, 1], 0.0, 0), ([101, 101], 0.0, 50)])
+def test_backoff_is_whole_milliseconds(backoff: list[int], jitter: float, delay: int) -> None:
+    envelope = small(infrastructure__backoff_ms=backoff)
+    _, command = step(envelope, begun(envelope), Failed(Fault.SERVER, jitter=jitter), 0)
+    assert command == Wait(delay)
+
+
 @pytest.mark.parametrize(
     ("event", "retryable"),
     [
@@ -546,7 +553,7 @@ def test_run_without_menu_goes_to_a_person() -> None:
 def test_ended_call_is_not_at_hand_any_more(fault: Any) -> None:
     envelope = small()
     run, _ = step(envelope, begun(envelope), fault, 0)
-    assert run.call is None
+    assert (run.call, run.repairs) == (None, 0)
     hopeless, _ = step(envelope, begun(envelope), Failed(Fault.CONFIGURATION, retryable=False), 0)
     assert (hopeless.call, hopeless.not_before_ms) == (None, 0)
 

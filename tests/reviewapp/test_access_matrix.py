@@ -130,6 +130,7 @@ TABLE: dict[str, tuple[Callable[[World], dict[str, Any]], dict[str, int], dict[s
     "envelope-rules": (lambda w: {"slug": "totals"}, NO, act("operator", status=422) | {"auditor": 422}),
     "draft-new": (lambda w: {"slug": "totals"}, NO, act("owner", status=422)),
     "version-edit": (V1, act("owner", status=302), act("owner", status=422)),
+    "version-complete": (V1, NO, act("owner", status=200)),
     "set-aside": (lambda w: V1(w) | {"pk": 1}, act("owner", status=404), NO),
     "version-submit": (V1, NO, act("owner", status=422)),
     "version-discard": (V1, NO, act("owner", status=422)),

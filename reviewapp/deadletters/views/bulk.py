@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -21,6 +21,7 @@ from reviewapp.deadletters.views.common import attempt, person_of, sentence
 from reviewapp.deadletters.views.workspace import DEFERRALS
 from reviewapp.envelopes.models import Status, Version
 from reviewapp.paging import number, oldest_first
+from reviewapp.requests import Request
 
 
 def _params(act: Act, data: Any) -> dict[str, Any]:
@@ -44,13 +45,13 @@ def _act(text: str) -> Act | None:
 
 
 @require_safe
-def bulk_new(request: HttpRequest) -> HttpResponse:
+def bulk_new(request: Request) -> HttpResponse:
     """What the act would do to the letters of the filter: their number, what is left out and why, a sample. Writes nothing."""
     require_somewhere(request.user, Role.REVIEWER)
     return _preview(request, request.GET)
 
 
-def _preview(request: HttpRequest, data: QueryDict, refusal: str = "") -> HttpResponse:
+def _preview(request: Request, data: QueryDict, refusal: str = "") -> HttpResponse:
     chosen = LetterFilter(data, user=request.user)
     act = _act(data.get("act", ""))
     plan = None
@@ -79,7 +80,7 @@ def _preview(request: HttpRequest, data: QueryDict, refusal: str = "") -> HttpRe
 
 
 @require_POST
-def bulk_start(request: HttpRequest) -> HttpResponse:
+def bulk_start(request: Request) -> HttpResponse:
     """Starts the job if the typed number is the number of letters that it would touch now."""
     require_somewhere(request.user, Role.REVIEWER)
     data = QueryDict(request.POST.get("filter", ""), mutable=True)
@@ -96,7 +97,7 @@ def bulk_start(request: HttpRequest) -> HttpResponse:
     return redirect(job)
 
 
-def _visible(request: HttpRequest) -> Any:
+def _visible(request: Request) -> Any:
     """One's own jobs; for owners and managers those of others too."""
     jobs = BulkJob.objects.select_related("created_by")
     if grants_of(request.user).everywhere & {Role.OWNER, Role.MANAGER, Role.OPERATOR}:
@@ -105,13 +106,13 @@ def _visible(request: HttpRequest) -> Any:
 
 
 @require_safe
-def bulk_jobs(request: HttpRequest) -> HttpResponse:
+def bulk_jobs(request: Request) -> HttpResponse:
     require_somewhere(request.user)
     return render(request, "deadletters/bulk_jobs.html", {"jobs": list(_visible(request).order_by("-pk")[:50])})
 
 
 @require_safe
-def bulk_job(request: HttpRequest, pk: int) -> HttpResponse:
+def bulk_job(request: Request, pk: int) -> HttpResponse:
     """A job's progress and what became of each of its letters."""
     require_somewhere(request.user)
     job = get_object_or_404(_visible(request), pk=pk)
@@ -126,7 +127,7 @@ def bulk_job(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def bulk_steer(request: HttpRequest, pk: int, step: str) -> HttpResponse:
+def bulk_steer(request: Request, pk: int, step: str) -> HttpResponse:
     require_somewhere(request.user)
     job = get_object_or_404(_visible(request), pk=pk)
     attempt(request, lambda: bulk.steer_job(job.pk, step, by=person_of(request)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.http import HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
@@ -20,10 +20,11 @@ from reviewapp.deadletters.models import Decision, SavedView
 from reviewapp.deadletters.rules import CapReached
 from reviewapp.deadletters.views.common import attempt, order_of, person_of, sentence, tools
 from reviewapp.paging import number, oldest_first
+from reviewapp.requests import Request
 
 
 @require_safe
-def deadletters(request: HttpRequest) -> HttpResponse:
+def deadletters(request: Request) -> HttpResponse:
     """The runs that nobody but a person can finish, the longest waiting first."""
     require_somewhere(request.user)
     chosen = LetterFilter(request.GET, user=request.user, auto_id="filter-%s")
@@ -39,7 +40,7 @@ def deadletters(request: HttpRequest) -> HttpResponse:
     return render(request, "deadletters/deadletters.html", context | _views(request, chosen))
 
 
-def _views(request: HttpRequest, chosen: LetterFilter) -> dict[str, object]:
+def _views(request: Request, chosen: LetterFilter) -> dict[str, object]:
     """Saved views, and which of them this is: the same filter, or ``?view`` with the filter changed since."""
     views = list(SavedView.objects.filter(Q(owner_id=request.user.pk) | Q(is_shared=True)).select_related("owner"))
     asked = number(request.GET.get("view"))
@@ -51,7 +52,7 @@ def _views(request: HttpRequest, chosen: LetterFilter) -> dict[str, object]:
 
 
 @require_POST
-def next_letter(request: HttpRequest) -> HttpResponse:
+def next_letter(request: Request) -> HttpResponse:
     """Claims the next letter and opens it."""
     require_somewhere(request.user, Role.REVIEWER)
     asked = request.POST.get("order", "")
@@ -60,7 +61,7 @@ def next_letter(request: HttpRequest) -> HttpResponse:
     return redirect(next_url(request, group_id=number(request.POST.get("group"))))
 
 
-def next_url(request: HttpRequest, *, group_id: int | None = None) -> str:
+def next_url(request: Request, *, group_id: int | None = None) -> str:
     """Where the next letter is, claimed for the person; the list with a word where there is none."""
     back = reverse("deadletters")
     try:
@@ -75,7 +76,7 @@ def next_url(request: HttpRequest, *, group_id: int | None = None) -> str:
 
 
 @require_POST
-def undo(request: HttpRequest, pk: int) -> HttpResponse:
+def undo(request: Request, pk: int) -> HttpResponse:
     """Takes a decision back while nothing has left."""
     rows = limit(Decision.objects.select_related("letter"), request.user, "letter__envelope")
     decision = get_object_or_404(rows, pk=pk)
@@ -84,7 +85,7 @@ def undo(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def view_save(request: HttpRequest) -> HttpResponse:
+def view_save(request: Request) -> HttpResponse:
     """Saves the filter under a name: the person's own view, shared if they say so."""
     require_somewhere(request.user)
     chosen = LetterFilter(QueryDict(request.POST.get("query", "")), user=request.user)
@@ -99,7 +100,7 @@ def view_save(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
+def view_delete(request: Request, pk: int) -> HttpResponse:
     """Only one's own; another person's view is not even there."""
     get_object_or_404(SavedView, pk=pk, owner_id=request.user.pk).delete()
     messages.success(request, "The view is gone; no letter was touched.")
@@ -107,7 +108,7 @@ def view_delete(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-def export_letters(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
+def export_letters(request: Request) -> HttpResponse | StreamingHttpResponse:
     """The letters of the filter as CSV or JSON Lines, streamed."""
     require_somewhere(request.user)
     chosen = LetterFilter(request.GET, user=request.user)
@@ -122,7 +123,7 @@ def export_letters(request: HttpRequest) -> HttpResponse | StreamingHttpResponse
 
 
 @require_safe
-def effort(request: HttpRequest) -> HttpResponse:
+def effort(request: Request) -> HttpResponse:
     """Time to clear, age and throughput by group and version, and the minutes that batches cost."""
     require_somewhere(request.user)
     from reviewapp.deadletters.effort import overview

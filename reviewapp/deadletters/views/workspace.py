@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -27,13 +27,14 @@ from reviewapp.deadletters.views.common import attempt, person_of, sentence, too
 from reviewapp.deadletters.views.queue import next_url
 from reviewapp.envelopes.models import Version
 from reviewapp.paging import number
+from reviewapp.requests import Request
 from reviewapp.runs.models import Attempt, Event
 from reviewapp.runs.presentation import MOST_CHARS
 
 DEFERRALS = {"1": "an hour", "4": "four hours", "24": "a day", "72": "three days", "168": "a week"}
 
 
-def _load(request: HttpRequest, pk: int) -> DeadLetter:
+def _load(request: Request, pk: int) -> DeadLetter:
     rows = DeadLetter.objects.select_related(
         "run__record__payload", "run__outcome", "run__batch", "run__version", "version", "envelope", "group", "lease_owner"
     ).defer("run__state", "run__version__source", "run__version__canonical")
@@ -44,7 +45,7 @@ def _load(request: HttpRequest, pk: int) -> DeadLetter:
     return letter
 
 
-def _load_to_act(request: HttpRequest, pk: int) -> DeadLetter:
+def _load_to_act(request: Request, pk: int) -> DeadLetter:
     """The letter for someone who may act on letters of its envelope at all; whether on this one now, its action decides."""
     letter = _load(request, pk)
     require(request.user, letter.envelope, Role.REVIEWER, Role.OWNER, Role.MANAGER)
@@ -52,16 +53,16 @@ def _load_to_act(request: HttpRequest, pk: int) -> DeadLetter:
 
 
 @require_safe
-def deadletter(request: HttpRequest, pk: int) -> HttpResponse:
+def deadletter(request: Request, pk: int) -> HttpResponse:
     """One letter with everything that a decision about it needs."""
     return _page(request, _load(request, pk))
 
 
-def _page(request: HttpRequest, letter: DeadLetter, *, status: int = 200, **more: Any) -> HttpResponse:
+def _page(request: Request, letter: DeadLetter, *, status: int = 200, **more: Any) -> HttpResponse:
     return render(request, "deadletters/deadletter.html", _context(request, letter) | more, status=status)
 
 
-def _context(request: HttpRequest, letter: DeadLetter) -> dict[str, Any]:
+def _context(request: Request, letter: DeadLetter) -> dict[str, Any]:
     common = tools(request)
     document = letter.run.record.payload.document
     draft = Draft.objects.filter(letter=letter, user=person_of(request)).first()
@@ -98,7 +99,7 @@ def _form(letter: DeadLetter, document: str, raw: dict[str, str], *, whole: bool
     }
 
 
-def _choices(request: HttpRequest, letter: DeadLetter, raw: dict[str, str]) -> dict[str, Any]:
+def _choices(request: Request, letter: DeadLetter, raw: dict[str, str]) -> dict[str, Any]:
     return {
         "requeue_versions": deciding.versions_for(letter),
         "reject_reasons": deciding.REJECT_REASONS,
@@ -111,19 +112,19 @@ def _choices(request: HttpRequest, letter: DeadLetter, raw: dict[str, str]) -> d
 
 
 @require_POST
-def claim(request: HttpRequest, pk: int) -> HttpResponse:
+def claim(request: Request, pk: int) -> HttpResponse:
     letter = _load(request, pk)
     require(request.user, letter.envelope, *roles_for(letter.status))
     attempt(request, lambda: leases.claim(letter.pk, person_of(request)))
     return redirect(letter)
 
 
-def _claim_of(request: HttpRequest, pk: int) -> Claim:
+def _claim_of(request: Request, pk: int) -> Claim:
     return Claim(pk, person_of(request), number(request.POST.get("fence")) or 0)
 
 
 @require_POST
-def release(request: HttpRequest, pk: int) -> HttpResponse:
+def release(request: Request, pk: int) -> HttpResponse:
     letter = _load_to_act(request, pk)
     leases.release(_claim_of(request, pk))
     messages.info(request, "Given back. What you typed is kept as your draft.")
@@ -131,7 +132,7 @@ def release(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def heartbeat(request: HttpRequest, pk: int) -> HttpResponse:
+def heartbeat(request: Request, pk: int) -> HttpResponse:
     """A sign of life: the lease goes on. 409 with the reason where it does not."""
     letter = _load_to_act(request, pk)
     try:
@@ -143,7 +144,7 @@ def heartbeat(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def check(request: HttpRequest, pk: int) -> HttpResponse:
+def check(request: Request, pk: int) -> HttpResponse:
     """Keeps what is typed and says what still fails. Adding and removing rows come this way too; without HTMX: the page."""
     letter = _load_to_act(request, pk)
     raw = _edited(request, workspace.posted(request.POST))
@@ -167,7 +168,7 @@ def check(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, f"deadletters/deadletter.html#{part}", context)
 
 
-def _edited(request: HttpRequest, raw: dict[str, str]) -> dict[str, str]:
+def _edited(request: Request, raw: dict[str, str]) -> dict[str, str]:
     if "add" in request.POST:
         return fields.add_row(raw, request.POST["add"])
     array, _, index = request.POST.get("remove", "").rpartition("/")
@@ -175,7 +176,7 @@ def _edited(request: HttpRequest, raw: dict[str, str]) -> dict[str, str]:
 
 
 @require_POST
-def draft_drop(request: HttpRequest, pk: int) -> HttpResponse:
+def draft_drop(request: Request, pk: int) -> HttpResponse:
     """Back to what the run left; only one's own draft."""
     letter = _load_to_act(request, pk)
     drafts.drop_draft(pk, person_of(request))
@@ -184,7 +185,7 @@ def draft_drop(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def decide(request: HttpRequest, pk: int, kind: str) -> HttpResponse:
+def decide(request: Request, pk: int, kind: str) -> HttpResponse:
     """One of the decisions. What was typed survives whatever becomes of it."""
     letter = _load_to_act(request, pk)
     acts: dict[str, Callable[[], Any]] = {
@@ -221,7 +222,7 @@ DONE = {
 }
 
 
-def _keep(request: HttpRequest, pk: int) -> None:
+def _keep(request: Request, pk: int) -> None:
     """What was posted becomes the person's draft, over the fields that it has and beside those that it has not."""
     sent = workspace.posted(request.POST)
     if not sent:
@@ -231,7 +232,7 @@ def _keep(request: HttpRequest, pk: int) -> None:
     drafts.save_draft(pk, person_of(request), before | sent)
 
 
-def _correct(request: HttpRequest, letter: DeadLetter) -> Decision:
+def _correct(request: Request, letter: DeadLetter) -> Decision:
     raw = workspace.posted(request.POST)
     assert letter.version is not None
     found = fields.gather(contract_of(letter.version), raw)
@@ -242,22 +243,22 @@ def _correct(request: HttpRequest, letter: DeadLetter) -> Decision:
     return deciding.correct_and_accept(_claim_of(request, letter.pk), found.value, overrides=reasons, note=_note(request))
 
 
-def _note(request: HttpRequest) -> str:
+def _note(request: Request) -> str:
     return request.POST.get("note", "").strip()[:5000]
 
 
-def _reason(request: HttpRequest) -> str:
+def _reason(request: Request) -> str:
     return request.POST.get("reason", "")
 
 
-def _until(request: HttpRequest) -> datetime:
+def _until(request: Request) -> datetime:
     hours = request.POST.get("hours", "")
     if hours not in DEFERRALS:
         raise NotAllowed("choose until when")
     return timezone.now() + timedelta(hours=int(hours))
 
 
-def _version(request: HttpRequest, letter: DeadLetter) -> Version:
+def _version(request: Request, letter: DeadLetter) -> Version:
     version = Version.objects.select_related("envelope").filter(envelope=letter.envelope_id)
     found = version.filter(pk=number(request.POST.get("version")) or 0).first()
     if found is None:
@@ -265,7 +266,7 @@ def _version(request: HttpRequest, letter: DeadLetter) -> Version:
     return found
 
 
-def _colleague(request: HttpRequest, letter: DeadLetter) -> User:
+def _colleague(request: Request, letter: DeadLetter) -> User:
     wanted = number(request.POST.get("person"))
     found = next((user for user in leases.people_for(letter, person_of(request)) if user.pk == wanted), None)
     if found is None:
@@ -274,7 +275,7 @@ def _colleague(request: HttpRequest, letter: DeadLetter) -> User:
 
 
 @require_POST
-def reopen(request: HttpRequest, pk: int) -> HttpResponse:
+def reopen(request: Request, pk: int) -> HttpResponse:
     letter = _load_to_act(request, pk)
     done = "Reopened. What had been delivered is withdrawn by a new delivery."
     attempt(request, lambda: undoing.reopen(pk, by=person_of(request), why=_note(request)), done)
@@ -282,7 +283,7 @@ def reopen(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def put_back(request: HttpRequest, pk: int) -> HttpResponse:
+def put_back(request: Request, pk: int) -> HttpResponse:
     """Back to the queue: the answer came, or the wait is over."""
     letter = _load_to_act(request, pk)
     done = "Back in the queue."
@@ -291,7 +292,7 @@ def put_back(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_safe
-def result(request: HttpRequest, pk: int) -> HttpResponse:
+def result(request: Request, pk: int) -> HttpResponse:
     """What is delivered for a record now."""
     rows = limit(Record.objects.select_related("batch__version__envelope"), request.user, "batch__version__envelope")
     record = get_object_or_404(rows, pk=pk)
@@ -305,7 +306,7 @@ def result(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def release_person(request: HttpRequest, pk: int) -> HttpResponse:
+def release_person(request: Request, pk: int) -> HttpResponse:
     """A manager gives back everything that an absent person holds."""
     require_somewhere(request.user, Role.OWNER, Role.MANAGER)
     person = get_object_or_404(User, pk=pk)

@@ -18,6 +18,7 @@ from reviewapp.access import has_role, load, require, require_everywhere
 from reviewapp.accounts.models import Role
 from reviewapp.envelopes import actions, drafting, effort
 from reviewapp.envelopes.actions import NotAllowed
+from reviewapp.envelopes.completion import complete
 from reviewapp.envelopes.forms import ImportForm, NewEnvelopeForm
 from reviewapp.envelopes.models import Comment, Envelope, SetAside, Status, Version
 from reviewapp.envelopes.recent import context_for
@@ -140,6 +141,16 @@ def _refused(request: Request, found: Version, why: str) -> HttpResponse:
     if request.htmx:
         return render(request, "envelopes/edit.html#checked", {"version": found, "live": True, "refused": why}, status=422)
     return render(request, "envelopes/version.html", version_context(request, found, refused=why), status=422)
+
+
+@require_POST
+def version_complete(request: Request, slug: str, number: int) -> HttpResponse:
+    """What can stand at one place of the text that is in the editor. Nothing is stored."""
+    _editable(request, slug, number)
+    at = request.POST.get("at", "")
+    place = int(at) if at.isascii() and at.isdigit() and len(at) < 10 else -1
+    found = complete(drafting.clean(request.POST.get("source", "")), place)
+    return render(request, "envelopes/_completion.html", {"completion": found})
 
 
 @require_POST

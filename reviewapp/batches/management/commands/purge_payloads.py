@@ -10,14 +10,10 @@ from reviewapp.batches.retention import purge_payloads
 
 
 class Command(BaseCommand):
-    help = (
-        "Empties documents, prompts, replies and values of old records; hashes, outcomes and statistics stay."
-    )
+    help = "Empties documents, prompts, replies and values of old records; hashes, outcomes and statistics stay."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument(
-            "--older-than", type=int, required=True, metavar="DAYS", help="ended before so many days"
-        )
+        parser.add_argument("--older-than", type=int, required=True, metavar="DAYS", help="ended before so many days")
         parser.add_argument("--dry-run", action="store_true", help="only say how many")
 
     def handle(self, *args: Any, **options: Any) -> None:
