@@ -11,7 +11,7 @@ from datetime import timedelta
 from functools import lru_cache
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 from pydantic import ValidationError
@@ -30,6 +30,7 @@ from reviewapp.batches.models import Batch, BatchStatus, Record, RecordPayload
 from reviewapp.envelopes.models import Envelope, Version
 from reviewapp.envelopes.notices import tell_operators
 from reviewapp.envelopes.verification import verified
+from reviewapp.runs import queue
 from reviewapp.runs.endpoints import Endpoints
 from reviewapp.runs.models import LIVE, Run
 from reviewapp.runs.state import load
@@ -52,11 +53,6 @@ def _free() -> Q:
     return Q(status__in=LIVE) & (Q(lease_until=None) | Q(lease_until__lt=now)) & (Q(not_before=None) | Q(not_before__lte=now))
 
 
-def claimable() -> Q:
-    """Live runs of open batches that nobody holds and whose time has come."""
-    return _free() & Q(batch__status=BatchStatus.OPEN)
-
-
 def claim(worker: str, limit: int, *, lease_seconds: int | None = None) -> list[tuple[int, int]]:
     """Up to ``limit`` runs for ``worker`` as (run id, fence), oldest first; two workers never get the same one.
 
@@ -64,14 +60,10 @@ def claim(worker: str, limit: int, *, lease_seconds: int | None = None) -> list[
     """
     until = timezone.now() + timedelta(seconds=lease_seconds or settings.COUNTERSIGN_LEASE_SECONDS)
     with transaction.atomic():
-        rows = Run.objects.filter(claimable()).order_by("pk")
-        if connection.features.has_select_for_update_skip_locked:
-            rows = rows.select_for_update(skip_locked=True, of=("self",))
         # Nobody else writes these rows before this transaction ends: their locks are held, or on SQLite the whole database is.
-        free = list(rows.values_list("pk", "fence")[:limit])
+        free = queue.free_runs(limit, lock=True)
         if free:
-            ids = [pk for pk, _ in free]
-            Run.objects.filter(pk__in=ids).update(lease_owner=worker, lease_until=until, fence=F("fence") + 1)
+            queue.lease([pk for pk, _ in free], worker, until)
         return [(pk, fence + 1) for pk, fence in free]
 
 

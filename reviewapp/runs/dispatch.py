@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 
 from django.conf import settings
 
-from reviewapp.runs.actions import claimable
-from reviewapp.runs.models import Run
+from reviewapp.runs.queue import free_runs
 
 Send = Callable[[int], object]
 
@@ -31,7 +30,7 @@ class Dispatcher:
 
     def turn(self) -> int:
         """Returns how many ids were sent."""
-        waiting = list(Run.objects.filter(claimable()).order_by("pk").values_list("pk", flat=True)[: self._window])
+        waiting = [pk for pk, _ in free_runs(self._window)]
         now = self._now()
         # What is no longer claimable was claimed or has ended: it does not count against the window any more.
         self._sent = {pk: at for pk, at in self._known(waiting) if now - at < self._patience}
