@@ -41,6 +41,7 @@ check: $(VENV)/.test  ## lint, types, missing migrations, deployment check
 
 bench: $(VENV)/.test  ## speed as ratios, measured side by side in one run
 	$(BIN)/python -m benchmarks.bench
+	$(BIN)/python -m benchmarks.bench_envelopes
 
 SIZES ?= 10000:1000,100000:10000
 QUALITY ?= --accepted 4000 --samples 400

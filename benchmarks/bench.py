@@ -58,6 +58,16 @@ def one_core() -> str:
     return f"bound to core {core}"
 
 
+def empty_loop_ms() -> float:
+    """CPU ms for a million turns of an empty loop, the best of five: how fast this core is at Python."""
+
+    def million() -> None:
+        for _ in range(1_000_000):
+            pass
+
+    return min(cpu_ms(million, 1) for _ in range(5))
+
+
 def controlled(prepared: Prepared, documents: Sequence[tuple[str, str]]) -> None:
     """Each record through prompt, machine, checks and runner, over a store in memory that is dropped with it."""
     around = Surroundings(lambda: time.monotonic_ns() // 1_000_000, lambda ms: None, lambda: 0.0)
@@ -174,7 +184,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     size = len(receipt(1)[0].encode())
-    print(f"{one_core()}; receipts of {size} bytes, ten checks")
+    print(f"{one_core()}; a million turns of an empty loop take {empty_loop_ms():.0f} ms; receipts of {size} bytes, ten checks")
     ours, plain = measure_controller(min(500, options.records), options.rounds)
     print("\ncontroller without storage, CPU per record")
     print(f"  controller                   {ours:8.3f} ms   (bar {CPU_BAR_MS:g} ms)")

@@ -68,6 +68,15 @@ def every(model: Model, fields: tuple[str, ...], where: Where, *, order: str = "
     return _selected(model, fields, where, order, "", False)
 
 
+def count(model: Model, where: Where) -> int:
+    """How many rows fit."""
+    db = connections[DEFAULT_DB_ALIAS]
+    shape, parameters = _where(db, model, where)
+    with db.cursor() as cursor:
+        cursor.execute(_count_sql(db.vendor, model, shape), parameters)
+        return int(cursor.fetchone()[0])
+
+
 def instance(model: type[M], where: Where, *, fields: tuple[str, ...] | None = None, lock: bool = False) -> M | None:
     """The first row that fits as an instance, with all of its own columns or ``fields`` (the rest is deferred, as ever)."""
     fields = fields or tuple(_fields(model))
@@ -211,6 +220,11 @@ def _update_sql(vendor: str, model: Model, names: tuple[str, ...], shape: tuple[
 def _increase_sql(vendor: str, model: Model, names: tuple[str, ...], shape: tuple[tuple[str, int], ...]) -> str:
     changes = ", ".join(f"{_column(model, name)} = {_column(model, name)} + %s" for name in names)
     return f"UPDATE {_table(model)} SET {changes} WHERE {_condition(model, shape)}"  # noqa: S608
+
+
+@lru_cache(maxsize=64)
+def _count_sql(vendor: str, model: Model, shape: tuple[tuple[str, int], ...]) -> str:
+    return f"SELECT COUNT(*) FROM {_table(model)} WHERE {_condition(model, shape)}"  # noqa: S608
 
 
 Converters = tuple[tuple[int, Callable[[Any], Any]], ...]

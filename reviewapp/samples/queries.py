@@ -12,11 +12,14 @@ UNSETTLED = [SampleStatus.WAITING, SampleStatus.DISPUTED]
 
 def waiting_in(batch_id: int) -> int:
     """Sampled outputs of the batch without a settled verdict."""
-    return Sample.objects.filter(batch_id=batch_id, status__in=UNSETTLED).count()
+    return statements.count(Sample, _unsettled(batch_id))
 
 
 def oldest_in(batch_id: int) -> datetime | None:
     """Since when the one that waits longest has waited."""
-    unsettled = {"batch_id": batch_id, "status": tuple(UNSETTLED)}
-    found = statements.first(Sample, ("drawn_at",), unsettled, order="drawn_at")
+    found = statements.first(Sample, ("drawn_at",), _unsettled(batch_id), order="drawn_at")
     return None if found is None else found[0]
+
+
+def _unsettled(batch_id: int) -> dict[str, object]:
+    return {"batch_id": batch_id, "status": tuple(status.value for status in UNSETTLED)}

@@ -86,6 +86,7 @@ def test_reads_in_order_and_one_of_several(run: Run) -> None:
     assert statements.every(Event, ("kind", "at"), wanted, order="id") == [("B", MOMENT), ("C", MOMENT)]
     assert statements.first(Event, ("kind",), wanted, order="-id") == ("C",)
     assert statements.first(Event, ("kind",), {"run_id": run.pk, "kind": "D"}) is None
+    assert (statements.count(Event, wanted), statements.count(Event, {"run_id": run.pk + 1})) == (2, 0)
 
 
 def test_constraints_hold_as_ever(run: Run) -> None:
