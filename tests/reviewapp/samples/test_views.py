@@ -108,13 +108,13 @@ def test_skip_needs_a_reason() -> None:
 
 def test_third_person_sees_both_without_names() -> None:
     made(1, double=1.0)
-    grade(reviewer("zz1"), ALL_RIGHT)
-    grade(reviewer("zz2"), ONE_WRONG)
+    grade(reviewer("quixotic1"), ALL_RIGHT)
+    grade(reviewer("quixotic2"), ONE_WRONG)
     browser = client("three")
     page = browser.get(browser.post("/samples/next", {"kind": "adjudicate"})["location"]).content.decode()
     assert page.count("<dt>Grader 1</dt>") == 3
     assert "13.00" in page
-    assert "zz" not in page.lower()
+    assert "quixotic" not in page.lower()
 
 
 SECRETS = ["fallback", "retried", "low_judge", "judge", "attempt", "stratum", "parser-7", "arm", "gold", "replay", "in_base"]
